@@ -6,7 +6,6 @@
 #include "kusari/framework/core/callable.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/random.h"
 #include "kusari/framework/core/report_means.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/pointwise.h"
@@ -113,7 +112,6 @@ void Optimizer::update_in_parts(int64_t examples, const detail::LossOfPart& loss
     make_parameters([&] { return loss_of({0, count}); });
     impl_->refresh();
   }
-  const uint64_t common = random::bits();
   GradientTree tree(impl_->all_parameters());
   ReportMeans reported;
   for (int64_t i = 0; i < count; ++i) {
@@ -125,7 +123,7 @@ void Optimizer::update_in_parts(int64_t examples, const detail::LossOfPart& loss
       const auto loss = [&] {
         const std::optional<ReportScope> reports = ReportMeans::report_to(observation);
         const ForwardScope scope =
-            exchange.part_scope(impl_->forward_scope ? impl_->forward_scope() : ForwardScope(), common, part.first);
+            exchange.part_scope(impl_->forward_scope ? impl_->forward_scope() : ForwardScope(), part.first);
         const profiler::Range range("forward");
         return loss_of(part);
       };

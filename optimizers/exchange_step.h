@@ -16,7 +16,8 @@ namespace kusari {
 struct GradientExchange::Word {
   /// kIsStatic: sent before the forward computation of a step that may be a recorded one. kReplays: and it is there.
   /// kDivides: gradients may be divided among the ranks. kOnDevice: they are there, and may travel from there.
-  enum Flags : uint64_t { kMustShare = 1, kIsStatic = 2, kReplays = 4, kDivides = 8, kOnDevice = 16 };
+  /// kHasDrawn: the rank has drawn the step's random number.
+  enum Flags : uint64_t { kMustShare = 1, kIsStatic = 2, kReplays = 4, kDivides = 8, kOnDevice = 16, kHasDrawn = 32 };
 
   int64_t step;
   uint64_t history;    // of the group's operations

@@ -91,6 +91,11 @@ struct RankScope {
   random::LocalStream stream;
 };
 
+/// The scope of one of several places, which draw other numbers.
+[[gnu::noinline]] std::shared_ptr<void> scope_of(std::shared_ptr<void> outer, uint64_t common, int64_t place) {
+  return std::make_shared<RankScope>(std::move(outer), mixed_in(common, static_cast<uint64_t>(place)));
+}
+
 }  // namespace
 
 /// Starts buckets in their order, each when all its gradients are there.
@@ -143,16 +148,36 @@ void GradientExchange::forget_exchanged() noexcept {
 
 void GradientExchange::note_examples(int64_t examples) noexcept { examples_ = examples_.value_or(0) + examples; }
 
-std::shared_ptr<void> GradientExchange::forward_scope(std::shared_ptr<void> outer, bool makes_parameters) const {
-  if (group_->size() == 1 || makes_parameters) return outer;
-  const ScopedGraphCapture once(nullptr);  // a replay gets a scope of its own
-  const uint64_t common = random::bits();
-  return std::make_shared<RankScope>(std::move(outer), mixed_in(common, static_cast<uint64_t>(group_->rank())));
+uint64_t GradientExchange::common_number() {
+  if (!common_) {
+    const ScopedGraphCapture once(nullptr);  // a replay gets a scope of its own
+    common_ = random::bits();
+  }
+  return *common_;
 }
 
-std::shared_ptr<void> GradientExchange::part_scope(std::shared_ptr<void> outer, uint64_t common, int64_t part) const {
+// A rank that computes no loss in this step draws what the others have drawn.
+void GradientExchange::follow_draws(const std::vector<Word>& words) {
+  uint64_t flags = 0;
+  for (const Word& word : words) flags |= word.flags;
+  if ((flags & Word::kHasDrawn) != 0) common_number();
+}
+
+std::shared_ptr<void> GradientExchange::forward_scope(std::shared_ptr<void> outer, bool makes_parameters) {
+  if (group_->size() == 1 || makes_parameters) return outer;
+  const uint64_t common = common_number(), number = forwards_++;
+  return scope_of(std::move(outer), number == 0 ? common : mixed_in(common, number), group_->rank());
+}
+
+std::shared_ptr<void> GradientExchange::copy_scope(std::shared_ptr<void> outer) const {
+  if (group_->size() == 1) return outer;
+  const ScopedGraphCapture once(nullptr);
+  return scope_of(std::move(outer), random::bits(), group_->rank());
+}
+
+std::shared_ptr<void> GradientExchange::part_scope(std::shared_ptr<void> outer, int64_t part) {
   const int64_t place = detail::bit_reversed(group_->rank(), group_->size()) + part * group_->size();
-  return std::make_shared<RankScope>(std::move(outer), mixed_in(common, static_cast<uint64_t>(place)));
+  return scope_of(std::move(outer), common_number(), place);
 }
 
 int64_t GradientExchange::own_parts() const noexcept { return options_.parts / group_->size(); }
@@ -253,7 +278,8 @@ GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> pa
                   16u * static_cast<uint64_t>(options_.parts) + (options_.chainer_compatible ? uint64_t{1} << 32 : 0u)),
           .examples = examples_.value_or(-1),
           .flags = flags | (has_device(parameters) && options_.device_groups ? uint64_t{Word::kOnDevice} : 0) |
-                   (must_share_ || structure != shared_structure_ ? uint64_t{Word::kMustShare} : 0),
+                   (must_share_ || structure != shared_structure_ ? uint64_t{Word::kMustShare} : 0) |
+                   (common_ ? uint64_t{Word::kHasDrawn} : 0),
           .stage = static_cast<uint64_t>(stage)};
 }
 
@@ -354,6 +380,10 @@ detail::FinalLeaves* GradientExchange::begin_backward(Optimizer& optimizer, std:
   return early_.get();
 }
 
+void GradientExchange::backward_failed() const noexcept {
+  if (options_.overlaps && step_ != nullptr) collectives::announce_failure(std::current_exception());
+}
+
 void GradientExchange::plan_ahead(Step& step, Optimizer& optimizer, std::span<Parameter* const> parameters) {
   std::vector<bool> present;
   for (const Parameter* const parameter : parameters) present.push_back(parameter->is_initialized());
@@ -394,8 +424,7 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
   if (group_->size() == 1) {
     if (options_.chainer_compatible && is_unshared(parameters)) return false;
     if (options_.parts > 0) divide_sums(parameters, static_cast<double>(*examples_));
-    ++steps_;
-    examples_.reset();
+    end_step();
     return true;
   }
   if (step_ == nullptr || !step_->is_static) {
@@ -408,6 +437,7 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
     divide_ahead(*step, optimizer, parameters);
   }
   if (step->divided != nullptr) {
+    follow_draws(*step->words);
     finish_divided(*step, parameters);
     return true;
   }
@@ -418,6 +448,7 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
   }
   const std::vector<Word> words = wait_for_words(*step);
   check_words(optimizer, words, parameters);
+  follow_draws(words);
   std::vector<double> weights = weights_of(words);
   const auto any_word = [&](const auto& test) { return std::any_of(words.begin(), words.end(), test); };
   if (any_word([](const Word& word) { return (word.flags & Word::kMustShare) != 0; })) {
@@ -428,8 +459,7 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
     for (size_t i = 0; i < weights.size() && all > 0; ++i) weights[i] = had_it[i] ? weights[i] / all : 0;
     shared_structure_ = words[0].structure;
     if (options_.chainer_compatible) {
-      ++steps_;
-      examples_.reset();
+      end_step();
       return false;
     }
   }
@@ -471,6 +501,8 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
 void GradientExchange::end_step() noexcept {
   ++steps_;
   examples_.reset();
+  common_.reset();
+  forwards_ = 0;
 }
 
 // Whether there were gradients of the step before.

@@ -73,8 +73,10 @@ class KUSARI_API GradientExchange : public std::enable_shared_from_this<Gradient
   void share(Optimizer& optimizer);
   /// Somebody has written to the values of this rank: the next step shares the root's again.
   void request_sharing() noexcept { must_share_ = true; }
-  /// Examples of which the gradients of the next step are; sums are counted until then.
+  /// Examples of which the gradients of the next step are; sums are counted until then, from begin_examples on, if
+  /// that is called.
   void note_examples(int64_t examples) noexcept;
+  void begin_examples(int64_t examples) noexcept { examples_ = examples; }
   bool knows_examples() const noexcept { return examples_.has_value(); }
 
   /// Replaces the gradients of a target's initialised parameters by the weighted means over the ranks. False: there are
@@ -91,10 +93,15 @@ class KUSARI_API GradientExchange : public std::enable_shared_from_this<Gradient
   /// Before the backward pass of a step: tells the others of the step, and starts the exchange of gradients that the
   /// pass tells it of. The listener lives as long as the exchange; null: nothing starts early.
   detail::FinalLeaves* begin_backward(Optimizer& optimizer, std::span<Parameter* const> parameters);
+  /// The pass has thrown the current exception: where others have heard of the step, they hear of that, too.
+  void backward_failed() const noexcept;
 
-  /// What lives while a loss is computed: random numbers of this rank alone. Where it makes parameters, they are those
-  /// that all ranks have in common, and that one process would draw.
-  std::shared_ptr<void> forward_scope(std::shared_ptr<void> outer, bool makes_parameters) const;
+  /// What lives while a loss is computed: random numbers of this rank alone, from one that all ranks draw once a step,
+  /// however many losses a rank computes for it. Where it makes parameters, they are those that all ranks have in
+  /// common, and that one process would draw.
+  std::shared_ptr<void> forward_scope(std::shared_ptr<void> outer, bool makes_parameters);
+  /// The same for a copy of the target in a thread that draws from a stream of its own.
+  std::shared_ptr<void> copy_scope(std::shared_ptr<void> outer) const;
 
   /// How the ranks share in the steps; null: each takes all of them.
   detail::StateShards* shards() noexcept { return shards_.get(); }
@@ -104,7 +111,7 @@ class KUSARI_API GradientExchange : public std::enable_shared_from_this<Gradient
   /// With `parts`: how many are this rank's.
   int64_t own_parts() const noexcept;
   /// What lives while the loss of one of them is computed: random numbers of that part.
-  std::shared_ptr<void> part_scope(std::shared_ptr<void> outer, uint64_t common, int64_t part) const;
+  std::shared_ptr<void> part_scope(std::shared_ptr<void> outer, int64_t part);
   /// The gradients of the next step are sums over this rank's parts, of so many examples.
   void note_parts(int64_t examples) noexcept;
 
@@ -135,6 +142,8 @@ class KUSARI_API GradientExchange : public std::enable_shared_from_this<Gradient
   class Recorded;
 
   bool has_new_parameters(std::span<Parameter* const> parameters) const;
+  uint64_t common_number();
+  void follow_draws(const std::vector<Word>& words);
   uint64_t flags_of(Optimizer& optimizer) const;
   Word own_word(std::span<Parameter* const> parameters, uint64_t flags, int stage) const;
   std::unique_ptr<Step> begin_step(std::span<Parameter* const> parameters, uint64_t flags, int stage = 0);
@@ -167,9 +176,11 @@ class KUSARI_API GradientExchange : public std::enable_shared_from_this<Gradient
   bool must_share_ = true;
   bool has_parts_ = false;  // the gradients of the next step are sums over parts
   bool is_exchanged_ = false;
-  bool draws_in_steps_ = false;  // see note_draws
-  bool has_step_ = true;         // whether what was exchanged last is for a step
-  std::unique_ptr<Step> step_;   // one that has begun before its gradients were complete
+  bool draws_in_steps_ = false;     // see note_draws
+  std::optional<uint64_t> common_;  // the step's number that all ranks draw, once it is drawn
+  uint64_t forwards_ = 0;           // losses of this step, as far as this rank has come
+  bool has_step_ = true;            // whether what was exchanged last is for a step
+  std::unique_ptr<Step> step_;      // one that has begun before its gradients were complete
   std::unique_ptr<Early> early_;
   std::unique_ptr<detail::StateShards> shards_;
   std::unique_ptr<detail::DividedGradients> divided_;

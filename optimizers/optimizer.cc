@@ -177,7 +177,7 @@ Optimizer::ForwardScope Optimizer::forward_scope() const {
 }
 
 void Optimizer::note_examples(int64_t examples) {
-  if (impl_->exchange != nullptr && examples >= 0) impl_->exchange->note_examples(examples);
+  if (impl_->exchange != nullptr && examples >= 0) impl_->exchange->begin_examples(examples);
 }
 
 // Whether there are gradients for a step.
@@ -235,7 +235,12 @@ void Optimizer::update_for(Variable loss) {
   } else {
     impl_->exchange->forget_exchanged();
     const detail::ScopedFinalLeaves early(impl_->exchange->begin_backward(*this, impl_->all_parameters()));
-    backward(loss, {.release_graph = !config().keep_graph_on_report});
+    try {
+      backward(loss, {.release_graph = !config().keep_graph_on_report});
+    } catch (...) {
+      impl_->exchange->backward_failed();
+      throw;
+    }
   }
   loss = Variable();
   update();

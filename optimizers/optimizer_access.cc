@@ -41,7 +41,15 @@ GradientScale OptimizerAccess::gradient_scale(Optimizer& optimizer, const Device
 
 void OptimizerAccess::accumulate(const Optimizer& optimizer, const Callable<Variable()>& lossfun, double weight,
                                  const GradientScale& scale) {
-  const Variable loss = optimizer.weighted_loss(lossfun, weight);
+  const Variable loss = [&] {
+    const GradientExchange* const exchange = optimizer.impl_->exchange.get();
+    Optimizer::ForwardScope scope =
+        optimizer.impl_->forward_scope ? optimizer.impl_->forward_scope() : Optimizer::ForwardScope();
+    if (exchange != nullptr) scope = exchange->copy_scope(std::move(scope));
+    const profiler::Range range("forward");
+    const Variable of_part = lossfun();
+    return weight == 1 ? of_part : of_part * weight;
+  }();
   const profiler::Range range("backward");
   loss.backward({.loss_scale = scale.host != 1 ? std::optional<double>(scale.host) : std::nullopt,
                  .device_loss_scale = scale.device.is_defined() ? held_by(loss.dtype(), scale.device) : Array(),
@@ -116,7 +124,11 @@ void OptimizerAccess::update_in_parts(Optimizer& optimizer, int64_t examples, co
   optimizer.update_in_parts(examples, loss_of);
 }
 
-void OptimizerAccess::note_examples(Optimizer& optimizer, int64_t examples) { optimizer.note_examples(examples); }
+void OptimizerAccess::note_examples(Optimizer& optimizer, int64_t examples) {
+  if (optimizer.impl_->exchange != nullptr) optimizer.impl_->exchange->note_examples(examples);
+}
+
+void OptimizerAccess::begin_examples(Optimizer& optimizer, int64_t examples) { optimizer.note_examples(examples); }
 
 std::vector<std::pair<std::string, double>> OptimizerAccess::hyperparameters(Optimizer& optimizer) {
   std::vector<std::pair<std::string, double>> result;
@@ -241,6 +253,7 @@ bool OptimizerAccess::has_new_settings(const Optimizer& optimizer) noexcept {
 
 GradientExchange::StaticStep OptimizerAccess::begin_static_step(Optimizer& optimizer, int stage) {
   Optimizer::Impl& impl = *optimizer.impl_;
+  impl.refresh();
   return impl.exchange->begin_static_step(optimizer, impl.all_parameters(), stage);
 }
 
@@ -249,4 +262,3 @@ Optimizer::ForwardScope OptimizerAccess::rank_scope(const Optimizer& optimizer) 
 }
 
 }  // namespace kusari::detail
-  impl.refresh();

@@ -69,6 +69,8 @@ struct KUSARI_API OptimizerAccess {
   static void update_in_parts(Optimizer& optimizer, int64_t examples, const LossOfPart& loss_of);
   /// The gradients to come are of so many more examples.
   static void note_examples(Optimizer& optimizer, int64_t examples);
+  /// The next step begins with a batch of so many: what was noted for one that failed does not count.
+  static void begin_examples(Optimizer& optimizer, int64_t examples);
 
   // For reports.
 

@@ -16,10 +16,11 @@
 namespace kusari::updaters {
 namespace {
 
-/// How many examples there are for a step, of which several processes have parts.
-void note_batch(Optimizer& optimizer, const Variables& inputs) {
+/// How many examples there are for a step, of which several processes have parts. `is_first`: of the step's batches.
+void note_batch(Optimizer& optimizer, const Variables& inputs, bool is_first) {
   if (inputs.empty() || inputs[0].ndim() == 0) return;
-  detail::OptimizerAccess::note_examples(optimizer, inputs[0].shape(0));
+  const auto note = is_first ? detail::OptimizerAccess::begin_examples : detail::OptimizerAccess::note_examples;
+  note(optimizer, inputs[0].shape(0));
 }
 
 template <class Named>
@@ -183,12 +184,12 @@ Variable StandardUpdater::loss_of(Optimizer& optimizer, const Variables& inputs)
 }
 
 void StandardUpdater::step(const Variables& inputs) {
-  note_batch(get_optimizer("main"), inputs);
+  note_batch(get_optimizer("main"), inputs, true);
   take_step(inputs);
 }
 
 void StandardUpdater::step(const Variables& inputs, int64_t examples) {
-  detail::OptimizerAccess::note_examples(get_optimizer("main"), examples);
+  detail::OptimizerAccess::begin_examples(get_optimizer("main"), examples);
   take_step(inputs);
 }
 
@@ -237,7 +238,7 @@ void StandardUpdater::update_accumulated(Optimizer& optimizer) {
       const std::optional<ReportScope> scope = ReportMeans::report_to(observation);
       const std::optional<Variables> inputs = reports.count() == 0 ? next_inputs() : try_next_main();
       if (!inputs) break;
-      note_batch(optimizer, *inputs);
+      note_batch(optimizer, *inputs, reports.count() == 0);
       optimizer.accumulate([&] { return loss_of(optimizer, *inputs); }, share);
     }
     reports.add(observation);

@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -13,21 +16,27 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/memory.h"
 #include "kusari/framework/core/random.h"
+#include "kusari/framework/datasets/tuple_dataset.h"
 #include "kusari/framework/distributed/links/multi_node_batch_normalization.h"
 #include "kusari/framework/distributed/run_ranks.h"
 #include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/array/transpose.h"
+#include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/noise/dropout.h"
 #include "kusari/framework/links/chain_list.h"
 #include "kusari/framework/links/rnn/lstm.h"
 #include "kusari/framework/serializers/dictionary_message.h"
+#include "kusari/iterators/serial_iterator.h"
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/optimizers/optimizer_hooks.h"
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/distributed/small_models.h"
+#include "kusari/tests/quiet_log.h"
+#include "kusari/updaters/standard_updater.h"
 
 namespace kusari::testing {
 namespace {
@@ -471,6 +480,116 @@ TEST_CASE("multi-node optimizer: double buffering takes each step with the gradi
   CHECK_THROWS_AS(create_multi_node_optimizer(optimizers::SGD(), distributed::create_communicator(),
                                               {.overlap = true, .double_buffering = true}),
                   ValueError);
+}
+
+TEST_CASE("multi-node optimizer: double buffering follows a model that moves") {
+  const auto run = [](bool moves) {
+    std::vector<Values> results(2);
+    run_ranks(2, [&](Communicator& comm) {
+      auto model = std::make_unique<TestMlp>();
+      (*model)(Variable(test_batch(4, {3}, 0).x, false));
+      for (Parameter* const parameter : model->params()) parameter->array().fill(0.1);
+      auto optimizer = create_multi_node_optimizer(optimizers::SGD(0.1), comm, {.double_buffering = true});
+      optimizer.setup(*model);
+      for (int step = 0; step < 4; ++step) {
+        if (moves) model = std::make_unique<TestMlp>(std::move(*model));
+        optimizer.update([&](const Variable& x) { return functions::sum((*model)(x)); },
+                         Variable(test_batch(4, {3}, step + comm.rank()).x, false));
+      }
+      results[static_cast<size_t>(comm.rank())] = values_of(*model);
+    });
+    return results;
+  };
+  CHECK(run(true) == run(false));
+}
+
+TEST_CASE("multi-node optimizer: ranks go on alike where one computes more losses than another, fewer, or in vain") {
+  std::vector<Values> results(2);
+  random::seed(3);
+  run_ranks(2, [&](Communicator& comm) {
+    TestMlp model;
+    model(Variable(test_batch(4, {3}, 0).x, false));
+    auto optimizer = create_multi_node_optimizer(optimizers::SGD(0.1), comm);
+    optimizer.setup(model);
+    optimizer.add_hook(optimizer_hooks::GradientNoise(0.01));
+    const bool is_first = comm.rank() == 0;
+    std::vector<Values> masks;
+    const auto loss = [&] {
+      const Variable mask = functions::dropout(Variable(ones({64}), false));
+      masks.push_back(mask.to_vector<double>());
+      return functions::sum(model(Variable(test_batch(2, {3}, 1).x, false))) + functions::sum(mask);
+    };
+    for (int step = 0; step < 3; ++step) {
+      model.cleargrads();
+      for (int i = 0; i < (is_first ? 2 : step); ++i) optimizer.accumulate(loss);
+      optimizer.update();
+    }
+    for (size_t i = 0; i < masks.size(); ++i) CHECK(std::count(masks.begin(), masks.end(), masks[i]) == 1);
+    if (!is_first) {
+      const auto failing = [&]() -> Variable { throw std::runtime_error("a bad batch"); };
+      CHECK_THROWS_AS(optimizer.update(failing), std::runtime_error);
+    }
+    optimizer.update(loss);
+    Values& result = results[static_cast<size_t>(comm.rank())] = values_of(model);
+    result.push_back(static_cast<double>(random::bits()));
+  });
+  CHECK(results[0] == results[1]);
+}
+
+TEST_CASE("multi-node optimizer: examples of a batch that failed do not count") {
+  const auto run = [](bool fails, int64_t accumulate) {
+    std::vector<Values> results(2);
+    run_ranks(2, [&](Communicator& comm) {
+      TestMlp model;
+      model(Variable(test_batch(4, {3}, 0).x, false));
+      for (Parameter* const parameter : model.params()) parameter->array().fill(0.1);
+      auto optimizer = create_multi_node_optimizer(optimizers::SGD(0.1), comm);
+      optimizer.setup(model);
+      int calls = 0;
+      const auto loss = [&](const Variable& x) {
+        if (fails && comm.rank() == 1 && ++calls == 4) throw std::runtime_error("a bad batch");
+        return functions::mean(functions::square(model(x)));
+      };
+      const Array x = test_batch(comm.rank() == 0 ? 4 : 6, {3}, comm.rank()).x;
+      const auto try_twice = [&](const auto& update) {
+        try {
+          update();
+        } catch (const std::runtime_error&) {
+          update();
+        }
+      };
+      if (accumulate == 0) {
+        for (int step = 0; step < 4; ++step) try_twice([&] { optimizer.update(loss, Variable(x, false)); });
+      } else {
+        iterators::SerialIterator batches(datasets::TupleDataset(x), x.shape(0), {.shuffle = false});
+        updaters::StandardUpdater updater(batches, optimizer, {.loss_func = loss, .accumulate = accumulate});
+        for (int step = 0; step < 4; ++step) try_twice([&] { updater.update(); });
+      }
+      results[static_cast<size_t>(comm.rank())] = values_of(model);
+    });
+    return results;
+  };
+  for (const int64_t accumulate : {0, 1, 2}) {
+    CAPTURE(accumulate);
+    CHECK(run(true, accumulate) == run(false, accumulate));
+  }
+}
+
+TEST_CASE("multi-node optimizer: with overlap, a backward that fails ends the step of the others") {
+  const auto run = [](Communicator& comm) {
+    TestMlp model;
+    auto optimizer = create_multi_node_optimizer(optimizers::SGD(0.1), comm, {.overlap = true});
+    optimizer.setup(model);
+    for (int step = 0; step < 4; ++step) {
+      const Variable x(test_batch(4, {3}, step).x, false);
+      if (step == 2 && comm.rank() == 1) {
+        CHECK_THROWS_AS(optimizer.update([&] { return functions::sum(model(x)) * Variable(ones({3})); }), Error);
+      }
+      optimizer.update([&] { return functions::sum(model(x)); });
+    }
+  };
+  CHECK_THROWS_WITH_AS(run_ranks(2, run, {.stall_warning = 5, .timeout = 20}),
+                       doctest::Contains("the other ranks have been told that this one failed"), StateError);
 }
 
 TEST_CASE("multi-node optimizer: ranks that differ are told apart") {
