@@ -14,6 +14,7 @@ namespace kusari::utils {
 namespace {
 
 constexpr const char* kCall = "utils::CooMatrix";
+constexpr const char* kToCoo = "utils::to_coo";
 
 void check_places(const Array& places, const char* name, const Variable& data, int64_t size) {
   const std::string prefix = std::string(kCall) + ": " + name;
@@ -74,28 +75,33 @@ CooMatrix to_coo(const Array& x, std::optional<int64_t> ldnz, bool requires_grad
   const bool is_batch = x.ndim() == 3;
   const int64_t rows = x.shape(-2), columns = x.shape(-1), count = is_batch ? x.shape()[0] : 1;
   const std::vector<double> values = x.to_vector<double>();
-  std::vector<std::vector<int64_t>> places(static_cast<size_t>(count));  // in each matrix
-  size_t most = 0;
+  const auto is_entry = [](double value) { return value != 0; };
+  std::vector<int64_t> places = host_vector<int64_t>({std::count_if(values.begin(), values.end(), is_entry)}, kToCoo);
+  int64_t most = 0, found = 0, begin = 0;  // where those of the matrix begin
   for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i] == 0) continue;
-    std::vector<int64_t>& of_matrix = places[i / static_cast<size_t>(rows * columns)];
-    of_matrix.push_back(static_cast<int64_t>(i) % (rows * columns));
-    most = std::max(most, of_matrix.size());
+    const auto place = static_cast<int64_t>(i);
+    if (place % (rows * columns) == 0) begin = found;
+    if (!is_entry(values[i])) continue;
+    places[static_cast<size_t>(found++)] = place;
+    most = std::max(most, found - begin);
   }
-  const int64_t entries = is_batch ? ldnz.value_or(static_cast<int64_t>(most)) : static_cast<int64_t>(most);
-  if (entries < static_cast<int64_t>(most)) {
-    throw ValueError("utils::to_coo: ldnz is " + std::to_string(entries) + " but a matrix has " + std::to_string(most) +
-                     " elements that are not zero");
+  const int64_t entries = is_batch ? ldnz.value_or(most) : most;
+  if (entries < most) {
+    throw ValueError(std::string(kToCoo) + ": ldnz is " + std::to_string(entries) + " but a matrix has " +
+                     std::to_string(most) + " elements that are not zero");
   }
-  std::vector<double> data = host_vector<double>({count, entries}, "utils::to_coo");
-  std::vector<int32_t> row = host_vector<int32_t>({count, entries}, "utils::to_coo", -1), col = row;
-  for (int64_t matrix = 0; matrix < count; ++matrix) {
-    auto entry = static_cast<size_t>(matrix * entries);
-    for (const int64_t place : places[static_cast<size_t>(matrix)]) {
-      data[entry] = values[static_cast<size_t>(matrix * rows * columns + place)];
-      row[entry] = static_cast<int32_t>(place / columns);
-      col[entry++] = static_cast<int32_t>(place % columns);
+  std::vector<double> data = host_vector<double>({count, entries}, kToCoo);
+  std::vector<int32_t> row = host_vector<int32_t>({count, entries}, kToCoo, -1), col = row;
+  int64_t matrix = -1, entry = 0;
+  for (const int64_t place : places) {
+    if (const int64_t of = place / (rows * columns); of != matrix) {
+      matrix = of;
+      entry = of * entries;
     }
+    const auto to = static_cast<size_t>(entry++);
+    data[to] = values[static_cast<size_t>(place)];
+    row[to] = static_cast<int32_t>(place / columns % rows);
+    col[to] = static_cast<int32_t>(place % columns);
   }
   const Shape shape = is_batch ? Shape{count, entries} : Shape{entries};
   const Array elements = array(data, shape, x.device()).astype(x.dtype());

@@ -42,6 +42,7 @@ TEST_CASE("to_coo of several matrices fills up with places that are not there") 
   CHECK(matrix.row().to_vector<int>() == std::vector<int>{0, 1, 1, -1});
   CHECK(matrix.col().to_vector<int>() == std::vector<int>{1, 0, 0, -1});
   check_close(matrix.to_dense(), {2, 2, 2}, {0, 1, 2, 0, 0, 0, 5, 0});
+  CHECK(utils::to_coo(empty({int64_t{1} << 33, 0, 7})).data().shape() == Shape{int64_t{1} << 33, 0});
   CHECK(utils::to_coo(x, 3).data().shape() == Shape{2, 3});
   CHECK_THROWS_WITH_AS(utils::to_coo(x, 1), "utils::to_coo: ldnz is 1 but a matrix has 2 elements that are not zero",
                        ValueError);
