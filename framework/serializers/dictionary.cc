@@ -8,6 +8,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/serializers/entries_read.h"
+#include "kusari/framework/serializers/entry_checksums.h"
 
 namespace kusari::serializers {
 namespace {
@@ -164,7 +165,7 @@ LoadReport EntryDeserializer::report() const {
   for (const std::string& key : state_->source->keys()) {
     const std::string dotted = with_dots(key);
     const bool is_below = prefix.empty() || dotted.compare(0, prefix.size() + 1, prefix + ".") == 0;
-    if (is_below && state_->asked.count(dotted) == 0) report.unexpected.push_back(key);
+    if (is_below && key != kChecksumsKey && state_->asked.count(dotted) == 0) report.unexpected.push_back(key);
   }
   return report;
 }

@@ -15,6 +15,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/number_text.h"
+#include "kusari/framework/serializers/entry_checksums.h"
 #include "kusari/framework/training/extensions/replace_all.h"
 #include "kusari/framework/training/trainer.h"
 
@@ -145,6 +146,7 @@ Snapshot::Snapshot(SnapshotOptions options, Target target)
       writer_{options_.writer ? *options_.writer : Ref<snapshot_writers::Writer>(snapshot_writers::SimpleWriter())} {
   argument::not_empty("snapshot", "filename", options_.filename, "name a file");
   check_fields(options_.filename);
+  if (!target_) writer_->add_checksums();
 }
 
 SnapshotRanks::~SnapshotRanks() = default;
@@ -186,6 +188,7 @@ void Snapshot::load_newest(Trainer& trainer, const std::string& pattern, const s
     std::shared_ptr<const serializers::EntrySource> source;
     try {
       source = serializers::open_entries(file->string());
+      serializers::verify_checksums(*source);
       load(trainer, source);
       log::info("snapshot: loaded " + file->string());
     } catch (const std::exception& error) {

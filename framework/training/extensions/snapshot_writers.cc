@@ -10,6 +10,7 @@
 
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/threads.h"
+#include "kusari/framework/serializers/entry_checksums.h"
 #include "kusari/framework/training/extensions/writer_process.h"
 
 namespace kusari::training::extensions::snapshot_writers {
@@ -55,7 +56,8 @@ void finalize_silently(const Finalize& finalize) noexcept {
 Writer::Writer(const SaveNpzOptions& options)
     : save_{[options](const std::string& path, const NpzDictionary& target) {
         serializers::save_npz_dictionary(path, target, options);
-      }} {}
+      }},
+      is_npz_{true} {}
 
 Writer::~Writer() = default;
 
@@ -68,8 +70,8 @@ void Writer::add_cleanup_hook(Callable<void(const std::string& path)> hook) { ho
 void Writer::finalize() {}
 
 Callable<void()> Writer::save_task(const std::string& path, NpzDictionary target) const {
-  return [save = save_, hooks = hooks_, path, target = std::move(target)] {
-    save(path, target);
+  return [save = save_, hooks = hooks_, path, target = std::move(target), seal = has_checksums_] {
+    save(path, seal ? serializers::with_checksums(target) : target);
     for (const auto& hook : hooks) hook(path);
   };
 }

@@ -23,6 +23,9 @@ class KUSARI_API Writer {
   virtual void operator()(const std::string& path, serializers::NpzDictionary target) = 0;
   /// Waits for what is being written, and throws what went wrong; called when the training loop ends.
   virtual void finalize();
+  /// Adds to each .npz file an entry by which who reads it notices that others were changed, added or removed. Files of
+  /// a SaveFunction get none: their format may keep less than was given.
+  void add_checksums() noexcept { has_checksums_ = is_npz_; }
   /// Called after each file, where it is written: in the writer's thread, or in its process, which shares nothing but
   /// files with this one.
   void add_cleanup_hook(Callable<void()> hook);
@@ -41,6 +44,7 @@ class KUSARI_API Writer {
 
  private:
   SaveFunction save_;
+  bool is_npz_ = false, has_checksums_ = false;
   std::vector<Callable<void(const std::string&)>> hooks_;
 };
 
