@@ -13,9 +13,17 @@ MicroAverage::MicroAverage(std::string numerator_key, std::string denominator_ke
       denominator_key_{
           argument::not_empty("MicroAverage", "denominator_key", std::move(denominator_key), "name a reported value")},
       result_key_{argument::not_empty("MicroAverage", "result_key", std::move(result_key), "name the value to report")},
-      trigger_{std::move(trigger)} {}
+      trigger_{std::move(trigger)},
+      unseen_{{numerator_key_, denominator_key_}} {}
+
+void MicroAverage::initialize(Trainer& trainer) { unseen_.begin(trainer); }
+
+void MicroAverage::finalize() { unseen_.warn_of_missing("MicroAverage: nobody has reported "); }
 
 void MicroAverage::operator()(Trainer& trainer) {
+  unseen_.add(trainer.observation());
+  if (trainer.updater().is_new_epoch()) unseen_.end_row();
+  unseen_.warn_of_misspelt("MicroAverage: nobody reports ");
   const ObservedValue* numerator = trainer.observation().find(numerator_key_);
   const ObservedValue* denominator = trainer.observation().find(denominator_key_);
   if (numerator == nullptr || denominator == nullptr) return;

@@ -19,7 +19,7 @@
 namespace kusari::training::extensions {
 
 PlotReport::PlotReport(std::vector<std::string> y_keys, std::string x_key, PlotReportOptions options)
-    : y_keys_{std::move(y_keys)}, x_key_{std::move(x_key)}, options_{std::move(options)} {
+    : y_keys_{std::move(y_keys)}, x_key_{std::move(x_key)}, options_{std::move(options)}, unseen_{y_keys_} {
   argument::not_empty("PlotReport", "filename", options_.filename, "name a file");
   if (x_key_ != "iteration" && x_key_ != "epoch") {
     throw ValueError("PlotReport: x_key is '" + x_key_ + "': it must be 'iteration' or 'epoch'");
@@ -41,12 +41,19 @@ bool PlotReport::available() {
   return false;
 }
 
+void PlotReport::initialize(Trainer& trainer) { unseen_.begin(trainer); }
+
+void PlotReport::finalize() { unseen_.warn_of_missing("PlotReport: nobody has reported "); }
+
 void PlotReport::operator()(Trainer& trainer) {
+  unseen_.add(trainer.observation());
   for (const std::string& key : y_keys_) {
     const ObservedValue* value = trainer.observation().find(key);
     if (value != nullptr && value->is_scalar()) summary_.add(key, *value);
   }
   if (!trainer.is_before_training() && !options_.trigger(trainer)) return;
+  unseen_.end_row();
+  unseen_.warn_of_misspelt("PlotReport: nobody reports ");
   const updaters::Updater& updater = trainer.updater();
   const double x = static_cast<double>(x_key_ == "epoch" ? updater.epoch() : updater.iteration());
   for (const auto& [key, mean] : summary_.compute_mean()) {

@@ -7,6 +7,7 @@
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/training/charts/line_chart.h"
 #include "kusari/framework/training/extension.h"
+#include "kusari/framework/training/unseen_keys.h"
 
 namespace kusari::training::extensions {
 
@@ -20,6 +21,8 @@ struct PlotReportOptions {
 
 /// Draws means of reported values over "iteration" or "epoch" as curves: to an .svg file by itself, to a .png file by
 /// gnuplot. Without gnuplot it says so once, and draws an .svg file of the same name. The points are part of snapshots.
+/// Warns once of a value that nobody reports, and names those that it may be a misspelling of: after some points, or
+/// when the run ends.
 /// Throws ValueError for another x_key or marker.
 /// chainer.training.extensions.PlotReport.
 class KUSARI_API PlotReport final : public Extension {
@@ -30,6 +33,8 @@ class KUSARI_API PlotReport final : public Extension {
   static bool available();
 
   void operator()(Trainer& trainer) override;
+  void initialize(Trainer& trainer) override;
+  void finalize() override;
   std::string default_name() const override { return "PlotReport"; }
   void serialize(Serializer& serializer) override;
 
@@ -42,6 +47,7 @@ class KUSARI_API PlotReport final : public Extension {
   DictSummary summary_;
   std::vector<charts::Curve> curves_;  // one per key
   bool warned_ = false;
+  UnseenKeys unseen_;
 };
 
 }  // namespace kusari::training::extensions

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "kusari/framework/core/argument.h"
-#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/python_repr.h"
 #include "kusari/framework/core/serializer.h"
@@ -67,8 +66,7 @@ void PrintReport::print_header() const {
 
 void PrintReport::initialize(Trainer& trainer) {
   report(trainer);
-  reporters_.clear();
-  for (const Trainer::ExtensionSummary& extension : trainer.extensions()) reporters_.push_back(extension.name);
+  unseen_.begin(trainer);
 }
 
 const LogReport& PrintReport::report(Trainer& trainer) const {
@@ -83,14 +81,15 @@ void PrintReport::operator()(Trainer& trainer) {
     if (is_terminal_ && options_.format != PrintFormat::csv)
       std::fputs(kEraseBelow, options_.out);  // what a progress bar left below
     print_row(log_report.log()[rows_printed_]);
-    unseen_.add_row(log_report.log()[rows_printed_]);
+    unseen_.add(log_report.log()[rows_printed_]);
+    unseen_.end_row();
   }
-  for (const std::string& key : unseen_.misspelt()) log::warn("PrintReport: no row of the log has " + key);
+  unseen_.warn_of_misspelt("PrintReport: no row of the log has ");
 }
 
 void PrintReport::finalize() {
   if (options_.own_log) (*options_.own_log)->finalize();
-  for (const std::string& key : unseen_.missing(reporters_)) log::warn("PrintReport: no row of the log had " + key);
+  unseen_.warn_of_missing("PrintReport: no row of the log had ");
 }
 
 void PrintReport::print_row(const LogEntry& entry) const {

@@ -9,7 +9,7 @@
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/training/extension.h"
 #include "kusari/framework/training/extensions/log_report.h"
-#include "kusari/framework/training/extensions/unseen_keys.h"
+#include "kusari/framework/training/unseen_keys.h"
 
 namespace kusari::training::extensions {
 
@@ -50,7 +50,6 @@ class KUSARI_API PrintReport final : public Extension {
   bool header_printed_ = false;
   size_t rows_printed_ = 0;
   UnseenKeys unseen_;
-  std::vector<std::string> reporters_;  // names of the trainer's extensions
 };
 
 }  // namespace kusari::training::extensions

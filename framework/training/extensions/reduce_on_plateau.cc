@@ -17,7 +17,8 @@ namespace kusari::training::extensions {
 ReduceOnPlateau::ReduceOnPlateau(std::string attr, ReduceOnPlateauOptions options)
     : attr_{argument::not_empty("ReduceOnPlateau", "attr", std::move(attr), "name a hyperparameter")},
       options_{std::move(options)},
-      larger_is_better_{is_larger_better("ReduceOnPlateau", options_.mode, options_.monitor)} {
+      larger_is_better_{is_larger_better("ReduceOnPlateau", options_.mode, options_.monitor)},
+      unseen_{{options_.monitor}} {
   const auto expect = [](bool holds, const char* what, const std::string& found, const char* wanted) {
     if (!holds) throw ValueError(std::string("ReduceOnPlateau: ") + what + " is " + found + ": it must be " + wanted);
   };
@@ -37,10 +38,18 @@ bool ReduceOnPlateau::is_better(double mean) const {
   return larger_is_better_ ? mean > *best_ + step : mean < *best_ - step;
 }
 
+void ReduceOnPlateau::initialize(Trainer& trainer) { unseen_.begin(trainer); }
+
+void ReduceOnPlateau::finalize() { unseen_.warn_of_missing("ReduceOnPlateau: nobody has reported "); }
+
 void ReduceOnPlateau::operator()(Trainer& trainer) {
+  unseen_.add(trainer.observation());
   const ObservedValue* value = trainer.observation().find(options_.monitor);
   if (value != nullptr && value->is_scalar()) summary_.add(options_.monitor, *value);
-  if (!options_.check_trigger(trainer) || !summary_.contains(options_.monitor)) return;
+  if (!options_.check_trigger(trainer)) return;
+  unseen_.end_row();
+  unseen_.warn_of_misspelt("ReduceOnPlateau: nobody reports ");
+  if (!summary_.contains(options_.monitor)) return;
   const double mean = summary_.compute_mean().front().second;
   summary_.clear();
   if (is_better(mean)) {

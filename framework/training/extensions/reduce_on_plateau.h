@@ -8,6 +8,7 @@
 #include "kusari/framework/core/ref.h"
 #include "kusari/framework/core/summary.h"
 #include "kusari/framework/training/extension.h"
+#include "kusari/framework/training/unseen_keys.h"
 #include "kusari/optimizers/optimizer.h"
 
 namespace kusari::training::extensions {
@@ -27,15 +28,17 @@ struct ReduceOnPlateauOptions {
 
 /// Makes a hyperparameter smaller when the mean of a reported value has not improved for some time:
 /// `trainer.extend(ReduceOnPlateau("lr", {.factor = 0.5, .patience = 3}))`. Its state is part of snapshots, the
-/// hyperparameter that of the optimizer's. A check before which the value was not reported does not count. Throws
-/// ValueError for options out of range; the optimizer KeyError for a hyperparameter that it does not have.
-/// torch.optim.lr_scheduler.ReduceLROnPlateau.
+/// hyperparameter that of the optimizer's. A check before which the value was not reported does not count; when it
+/// never is, there is one warning, with the names that may be meant. Throws ValueError for options out of range; the
+/// optimizer KeyError for a hyperparameter that it does not have. torch.optim.lr_scheduler.ReduceLROnPlateau.
 class KUSARI_API ReduceOnPlateau final : public Extension {
  public:
   using Options = ReduceOnPlateauOptions;
   explicit ReduceOnPlateau(std::string attr, ReduceOnPlateauOptions options = {});
 
   void operator()(Trainer& trainer) override;
+  void initialize(Trainer& trainer) override;
+  void finalize() override;
   void serialize(Serializer& serializer) override;
   std::string default_name() const override { return "ReduceOnPlateau"; }
   TriggerRef default_trigger() const override { return {1, "iteration"}; }
@@ -49,6 +52,7 @@ class KUSARI_API ReduceOnPlateau final : public Extension {
   DictSummary summary_;
   std::optional<double> best_;
   int64_t waited_ = 0, cooldown_ = 0;
+  UnseenKeys unseen_;
 };
 
 }  // namespace kusari::training::extensions

@@ -1,13 +1,14 @@
 #include "kusari/framework/training/triggers/best_value_trigger.h"
 
 #include <cmath>
+#include <utility>
 
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/training/optional_entry.h"
 #include "kusari/framework/training/trainer.h"
+#include "kusari/framework/training/unseen_keys.h"
 
 namespace kusari::training::triggers {
 
@@ -21,7 +22,8 @@ bool BestValueTrigger::operator()(Trainer& trainer) {
   if (value != nullptr && value->is_scalar()) summary_.add(key_, *value);
   if (!interval_(trainer)) return false;
   if (!summary_.contains(key_)) {
-    warn_of_absence(trainer);
+    // Once: what is reported more seldom than the interval comes may be right.
+    if (!std::exchange(has_warned_, true)) warn_of_absence("BestValueTrigger", key_, trainer.observation());
     return false;
   }
   const double mean = summary_.compute_mean().front().second;
@@ -29,14 +31,6 @@ bool BestValueTrigger::operator()(Trainer& trainer) {
   if (std::isnan(mean) || (best_ && !compare_(*best_, mean))) return false;
   best_ = mean;
   return true;
-}
-
-// Once: what is reported more seldom than the interval comes may be right.
-void BestValueTrigger::warn_of_absence(Trainer& trainer) {
-  if (std::exchange(has_warned_, true)) return;
-  std::string names;
-  for (const auto& [name, value] : trainer.observation()) names += (names.empty() ? "" : ", ") + name;
-  log::warn("BestValueTrigger: '" + key_ + "' was not reported; there is " + (names.empty() ? "nothing" : names));
 }
 
 void BestValueTrigger::serialize(Serializer& serializer) {

@@ -26,8 +26,6 @@ class KUSARI_API BestValueTrigger : public Trigger {
   void serialize(Serializer& serializer) override;
 
  private:
-  void warn_of_absence(Trainer& trainer);
-
   std::string key_;
   Callable<bool(double, double)> compare_;
   TriggerRef interval_;

@@ -3,14 +3,15 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/training/monitor_mode.h"
 #include "kusari/framework/training/optional_entry.h"
 #include "kusari/framework/training/trainer.h"
+#include "kusari/framework/training/unseen_keys.h"
 
 namespace kusari::training::triggers {
 
@@ -33,7 +34,9 @@ bool EarlyStoppingTrigger::operator()(Trainer& trainer) {
   if (options_.max_trigger(trainer)) return true;
   if (!options_.check_trigger(trainer)) return false;
   if (!reported) {
-    log::warn("EarlyStoppingTrigger: " + options_.monitor + " is not in observation");
+    if (!std::exchange(has_warned_, true)) {
+      warn_of_absence("EarlyStoppingTrigger", options_.monitor, trainer.observation());
+    }
     return false;
   }
   const double mean = summary_.compute_mean().front().second;

@@ -19,8 +19,9 @@ struct EarlyStoppingOptions {
   TriggerRef max_trigger = {100, "epoch"};  ///< ends the training in any case
 };
 
-/// A stop trigger that fires when the mean of a reported value has not improved for some time. Its state is part of
-/// snapshots. Throws ValueError for another mode. chainer.training.triggers.EarlyStoppingTrigger.
+/// A stop trigger that fires when the mean of a reported value has not improved for some time. A check in whose
+/// iteration it is not reported does not count; the first time there is a warning with the names that there are. Its
+/// state is part of snapshots. Throws ValueError for another mode. chainer.training.triggers.EarlyStoppingTrigger.
 class KUSARI_API EarlyStoppingTrigger final : public Trigger {
  public:
   explicit EarlyStoppingTrigger(EarlyStoppingOptions options = {});
@@ -37,6 +38,7 @@ class KUSARI_API EarlyStoppingTrigger final : public Trigger {
   DictSummary summary_;
   double best_;
   int64_t count_ = 0;
+  bool has_warned_ = false;
 };
 
 }  // namespace kusari::training::triggers

@@ -1,11 +1,15 @@
-#include "kusari/framework/training/extensions/unseen_keys.h"
+#include "kusari/framework/training/unseen_keys.h"
 
 #include <algorithm>
 #include <cctype>
 #include <numeric>
 #include <utility>
 
-namespace kusari::training::extensions {
+#include "kusari/framework/core/log.h"
+#include "kusari/framework/core/reporter.h"
+#include "kusari/framework/training/trainer.h"
+
+namespace kusari::training {
 namespace {
 
 constexpr size_t kRowsBeforeGuess = 3;
@@ -46,12 +50,13 @@ std::string with_guess(const std::string& key, const std::vector<std::string>& s
 UnseenKeys::UnseenKeys(std::vector<std::string> wanted)
     : unseen_{std::move(wanted)}, wanted_{unseen_.begin(), unseen_.end()} {}
 
-void UnseenKeys::add_row(const LogEntry& row) {
-  ++rows_;
-  for (const auto& [key, number] : row) seen_.insert(key);
-  unseen_.erase(
-      std::remove_if(unseen_.begin(), unseen_.end(), [&](const std::string& key) { return row.find(key) != nullptr; }),
-      unseen_.end());
+void UnseenKeys::begin(const Trainer& trainer) {
+  reporters_.clear();
+  for (const Trainer::ExtensionSummary& extension : trainer.extensions()) reporters_.push_back(extension.name);
+}
+
+void UnseenKeys::see(const std::string& key) {
+  if (seen_.insert(key).second) std::erase(unseen_, key);
 }
 
 std::vector<std::string> UnseenKeys::similar(const std::string& key) const {
@@ -66,9 +71,9 @@ std::vector<std::string> UnseenKeys::similar(const std::string& key) const {
   return result;
 }
 
-std::vector<std::string> UnseenKeys::misspelt() {
-  std::vector<std::string> result, rest;
-  if (rows_ < kRowsBeforeGuess) return result;
+void UnseenKeys::warn_of_misspelt(std::string_view text) {
+  if (rows_ < kRowsBeforeGuess) return;
+  std::vector<std::string> rest;
   for (const std::string& key : unseen_) {
     const std::string reporter = key.substr(0, key.find('/'));
     const bool may_come = key != reporter && std::none_of(seen_.begin(), seen_.end(), [&](const std::string& other) {
@@ -81,25 +86,28 @@ std::vector<std::string> UnseenKeys::misspelt() {
     if (others.empty() || is_other_quantity) {
       rest.push_back(key);
     } else {
-      result.push_back(with_guess(key, others));
+      log::warn(std::string(text) + with_guess(key, others));
     }
   }
   unseen_ = std::move(rest);
-  return result;
 }
 
-std::vector<std::string> UnseenKeys::missing(const std::vector<std::string>& reporters) {
-  std::vector<std::string> result;
-  if (rows_ == 0) return result;
+void UnseenKeys::warn_of_missing(std::string_view text) {
+  if (!is_used_) return;
   for (const std::string& key : unseen_) {
-    const bool waits = std::any_of(reporters.begin(), reporters.end(), [&](const std::string& reporter) {
+    const bool waits = std::any_of(reporters_.begin(), reporters_.end(), [&](const std::string& reporter) {
       return is_below(key, reporter) &&
              std::none_of(seen_.begin(), seen_.end(), [&](const auto& other) { return is_below(other, reporter); });
     });
-    if (!waits) result.push_back(with_guess(key, similar(key)));
+    if (!waits) log::warn(std::string(text) + with_guess(key, similar(key)));
   }
   unseen_.clear();
-  return result;
 }
 
-}  // namespace kusari::training::extensions
+void warn_of_absence(std::string_view trigger, const std::string& key, const Observation& observation) {
+  std::string names;
+  for (const auto& [name, value] : observation) names += (names.empty() ? "" : ", ") + name;
+  log::warn(std::string(trigger) + ": '" + key + "' was not reported; there is " + (names.empty() ? "nothing" : names));
+}
+
+}  // namespace kusari::training

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -13,8 +14,12 @@
 #include "kusari/framework/training/extensions/evaluator.h"
 #include "kusari/framework/training/extensions/html_report.h"
 #include "kusari/framework/training/extensions/log_report.h"
+#include "kusari/framework/training/extensions/micro_average.h"
+#include "kusari/framework/training/extensions/plot_report.h"
 #include "kusari/framework/training/extensions/print_report.h"
+#include "kusari/framework/training/extensions/reduce_on_plateau.h"
 #include "kusari/framework/training/trainer.h"
+#include "kusari/framework/training/triggers/early_stopping_trigger.h"
 #include "kusari/iterators/serial_iterator.h"
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/captured_stderr.h"
@@ -91,6 +96,60 @@ TEST_CASE("PrintReport does not warn of columns that come later") {
   const auto seldom = [](Trainer& trainer) { trainer.extend(Nothing(), {.trigger = {100, "iteration"}}); };
   CHECK(warnings({"main/loss", "validation/main/loss"}, 10, {}, seldom).empty());
   CHECK(contains(warnings({"main/loss", "validaton/main/loss"}, 10, validation), "validaton/main/loss"));
+}
+
+namespace {
+
+/// The warnings of a run of 5 epochs whose iterations report main/loss and main/n.
+std::string warnings_of(const std::function<void(Trainer&)>& extend, training::TriggerRef stop = {5, "epoch"}) {
+  const ScratchDirectory dir;
+  const testing::CapturedStderr captured;
+  FakeUpdater updater(2);
+  updater.on_update = [&] { report({{"main/loss", 1.0}, {"main/n", 2.0}}); };
+  Trainer trainer(updater, std::move(stop), dir.path());
+  extend(trainer);
+  trainer.run(false);
+  return captured.text();
+}
+
+}  // namespace
+
+TEST_CASE("extensions and triggers warn once of a value that nobody reports, and name what is near") {
+  const auto plot = [](const std::string& key) {
+    return [=](Trainer& trainer) { trainer.extend(extensions::PlotReport({key}, "epoch", {.filename = "p.svg"})); };
+  };
+  CHECK(warnings_of(plot("main/los")) ==
+        "[kusari warning] PlotReport: nobody reports 'main/los' (is 'main/loss' meant?)\n");
+  CHECK(warnings_of(plot("main/los"), {2, "iteration"}) ==  // a short run, at its end
+        "[kusari warning] PlotReport: nobody has reported 'main/los' (is 'main/loss' meant?)\n");
+  CHECK(warnings_of(plot("main/n")).empty());
+  const auto reduce = [](const std::string& monitor) {
+    return [=](Trainer& trainer) { trainer.extend(extensions::ReduceOnPlateau("lr", {.monitor = monitor})); };
+  };
+  CHECK(warnings_of(reduce("main/los")) ==
+        "[kusari warning] ReduceOnPlateau: nobody reports 'main/los' (is 'main/loss' meant?)\n");
+  CHECK(warnings_of(reduce("validation/main/loss")) ==
+        "[kusari warning] ReduceOnPlateau: nobody has reported 'validation/main/loss' (is 'main/loss' meant?)\n");
+  CHECK(warnings_of(reduce("main/loss")).empty());
+  CHECK(warnings_of([&](Trainer& trainer) {  // an Evaluator that has not run
+          reduce("validation/main/loss")(trainer);
+          trainer.extend(Nothing(), {.trigger = {100, "iteration"}});
+        })
+            .empty());
+  const auto average = [](const std::string& numerator, const std::string& denominator) {
+    return [=](Trainer& trainer) { trainer.extend(extensions::MicroAverage(numerator, denominator, "r")); };
+  };
+  CHECK(warnings_of(average("main/nn", "main/dd")) ==
+        "[kusari warning] MicroAverage: nobody reports 'main/nn' (is 'main/n' meant?)\n"
+        "[kusari warning] MicroAverage: nobody has reported 'main/dd'\n");
+  CHECK(warnings_of(average("main/loss", "main/n")).empty());
+  const auto nothing = [](Trainer&) {};
+  const auto until = [](const std::string& monitor) {
+    return triggers::EarlyStoppingTrigger({.monitor = monitor, .patience = 10, .max_trigger = {5, "epoch"}});
+  };
+  CHECK(warnings_of(nothing, until("main/los")) ==
+        "[kusari warning] EarlyStoppingTrigger: 'main/los' was not reported; there is main/loss, main/n\n");
+  CHECK(warnings_of(nothing, until("main/loss")).empty());
 }
 
 TEST_CASE("reports without their LogReport are noticed before the first update") {
