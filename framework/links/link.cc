@@ -13,6 +13,7 @@
 #include "kusari/framework/core/type_name.h"
 #include "kusari/framework/links/call_model.h"
 #include "kusari/framework/links/link_extras.h"
+#include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/link_walk.h"
 #include "kusari/framework/links/parameter.h"
 
@@ -56,6 +57,7 @@ void LinkAccess::add_at(Link& parent, std::string_view name, MemberKind kind, pt
 
 void LinkAccess::check_members(Link& link) {
   if (link.members_checked_.load(std::memory_order_relaxed)) return;
+  if (LinkWalk::has_lost_all(link)) throw_moved_from(link);
   const std::type_info& type = link.link_type();
   for (const LinkMember& member : link.members_) {
     if (member.owner != nullptr && *member.owner->type == type) {
@@ -125,6 +127,7 @@ Link& Link::operator=(const Link& other) {
                                        [](const LinkMember& a, const LinkMember& b) { return a.name == b.name; });
   if (link_type() != other.link_type()) return *this;
   moved_size_ = other.moved_size_;
+  members_checked_.store(false, std::memory_order_relaxed);
   if (extras_ != nullptr || other.extras_ != nullptr) extras().assign(other.extras_.get());
   if (!same_members || extras_ != nullptr) {
     take_members(other);
@@ -137,6 +140,7 @@ Link& Link::operator=(Link&& other) noexcept {
   if (this == &other) return *this;
   if (link_type() == other.link_type()) {
     moved_size_ = other.take_size();
+    members_checked_.store(false, std::memory_order_relaxed);
     members_ = std::move(other.members_);
     other.members_.clear();
     extras_ = std::move(other.extras_);
@@ -167,6 +171,7 @@ uint32_t Link::take_size() noexcept {
   for (const LinkMember& member : members_) {
     if (member.added == nullptr) size = std::max(size, member.offset + member.size);
   }
+  members_checked_.store(false, std::memory_order_relaxed);
   return std::exchange(moved_size_, is_moved_from() ? moved_size_ : static_cast<uint32_t>(size));
 }
 

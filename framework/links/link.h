@@ -104,7 +104,7 @@ class LinkCall;
 /// A link is an ordinary value. Its members register themselves by name where they are declared (see Parameter and
 /// Child). Copying gives an independent model without optimizer state; assigning writes the values in place and keeps
 /// the parameters that optimizers know; moving keeps everything, and what was moved from throws StateError when it is
-/// called.
+/// called, and when its parameters are asked for.
 ///
 /// A link's operator() is best const, as those of nearly all links of this library are: then a function may take the
 /// model as a const reference. What a call makes when it is the first (parameters of sizes that the batch decides) and
@@ -280,6 +280,7 @@ struct KUSARI_API LinkAccess {
   friend KUSARI_API std::string kusari::to_string(Link& link);
   static void add_at(Link& parent, std::string_view name, MemberKind kind, ptrdiff_t offset, size_t size,
                      const LinkClass* owner, bool inside);
+  /// Throws StateError for a sliced model and for a link that was moved from.
   static void check_members(Link& link);
 };
 

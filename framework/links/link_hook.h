@@ -67,7 +67,7 @@ class KUSARI_API ScopedLinkHook {
 
 namespace detail {
 
-/// Throws StateError about the call of a link whose members have been moved away.
+/// Throws StateError about a link whose members have been moved away.
 [[noreturn]] KUSARI_API void throw_moved_from(Link& link);
 
 }  // namespace detail

@@ -113,6 +113,10 @@ struct LinkWalk {
     const auto begin = reinterpret_cast<uintptr_t>(&link);
     return address >= begin && address < begin + link.moved_size_;
   }
+  /// Whether the members have been moved away and none came since: then there is nothing to walk.
+  static bool has_lost_all(const Link& link) noexcept {
+    return link.moved_size_ != 0 && link.members_.empty() && link.list_size() == 0;
+  }
 
   /// Numbers of the hooks of one link, each of its own for ever.
   KUSARI_API static std::vector<uint64_t> hook_ids(const Link& link);

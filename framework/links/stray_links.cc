@@ -14,7 +14,7 @@ namespace kusari::detail {
 namespace {
 
 constexpr const char* kMovedFrom =
-    " was moved from: its parameters are in the model that it was moved to; call that one, or assign a model to this "
+    " was moved from: its parameters are in the model that it was moved to; use that one, or assign a model to this "
     "one";
 
 /// The object of a link of the model.
@@ -90,6 +90,7 @@ std::vector<StrayLink> find_stray_links(Link& root, size_t size) {
     if (std::binary_search(surveyed.known.begin(), surveyed.known.end(), &link, std::less<>())) return;
     if (Link* const holder = holder_of(at)) strays.push_back({&link, holder});
   });
+  std::erase_if(strays, [](const StrayLink& stray) { return LinkWalk::has_lost_all(stray.link->self()); });
   std::vector<const Link*> below;
   for (const StrayLink& stray : strays) {
     LinkWalk::links(*stray.link, "", [&](const std::string& path, Link& link) {

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -54,10 +55,10 @@ class OwnParameters : public Link {
 TEST_CASE("a moved-from model says so") {
   const Variable x(ones({2, 3}), false), images(ones({1, 3, 8, 8}), false), words(array<int32_t>({1, 0}), false);
   CHECK(error_after_move(TwoLayers(3), x) ==
-        "Linear: the link was moved from: its parameters are in the model that it was moved to; call that one, or "
+        "Linear: the link was moved from: its parameters are in the model that it was moved to; use that one, or "
         "assign a model to this one");
   CHECK(error_after_move(OwnParameters(), x) ==
-        "F::linear: the link of an input was moved from: its parameters are in the model that it was moved to; call "
+        "F::linear: the link of an input was moved from: its parameters are in the model that it was moved to; use "
         "that one, or assign a model to this one");
   CHECK(says_moved(error_after_move(L::Linear(3, 2), x)));
   CHECK(says_moved(error_after_move(L::Linear(2), x)));
@@ -81,6 +82,49 @@ TEST_CASE("a moved-from model says so") {
   CHECK(says_moved(error_after_move(AnyLink(L::Linear(3, 2)), x)));
 }
 
+TEST_CASE("a moved-from model says so to those who ask for its parameters") {
+  const auto check = [](auto model) {
+    const std::string path = (std::filesystem::temp_directory_path() / "moved_from.npz").string();
+    auto other = std::move(model);
+    serializers::save_npz(path, other);
+    optimizers::SGD optimizer(0.1);
+    CHECK(says_moved(error_of([&] { optimizer.setup(model); })));
+    CHECK(says_moved(error_of([&] { serializers::load_npz(path, model); })));
+    CHECK(says_moved(error_of([&] { serializers::save_npz(path, model); })));
+    std::filesystem::remove(path);
+    CHECK(says_moved(error_of([&] { model.count_params(); })));
+    CHECK(says_moved(error_of([&] { model.namedparams(); })));
+    CHECK(says_moved(error_of([&] { model.params(); })));
+    CHECK(says_moved(error_of([&] { model.namedlinks(); })));
+    CHECK(says_moved(error_of([&] { model.cleargrads(); })));
+    CHECK(says_moved(error_of([&] { model.disable_update(); })));
+    CHECK(says_moved(error_of([&] { model.to(Device()); })));
+    CHECK(says_moved(error_of([&] { model.copyparams(other); })));
+    CHECK(says_moved(error_of([&] { other.addgrads(model); })));
+    auto copied = model;
+    CHECK(says_moved(error_of([&] { copied.count_params(); })));
+    auto assigned = other;
+    assigned.count_params();
+    assigned = model;
+    CHECK(says_moved(error_of([&] { assigned.count_params(); })));
+    model = other;
+    CHECK(model.count_params() == other.count_params());
+    optimizer.setup(model);
+  };
+  check(TwoLayers(3));
+  check(OwnParameters());
+  check(L::Linear(3, 2));
+  check(Sequential(L::Linear(3, 2)));
+  check(AnyLink(L::Linear(3, 2)));
+  // In a model.
+  TwoLayers model(3);
+  const L::Linear taken = std::move(model.l1);
+  CHECK(
+      error_of([&] { model.count_params(); }) ==
+      "Linear: the link was moved from: its parameters are in the model that it was moved to; use that one, or assign "
+      "a model to this one");
+}
+
 TEST_CASE("what was empty, or is filled again, was not moved from") {
   const Variable x(ones({2, 3}), false);
   CHECK(error_of([&] { Sequential()(x); }) == "Sequential: it has no layers");
@@ -88,6 +132,8 @@ TEST_CASE("what was empty, or is filled again, was not moved from") {
   const Sequential taken = std::move(net);
   net.append(L::Linear(3, 4));
   CHECK(net(x).shape() == Shape{2, 4});
+  CHECK(net.count_params() == 16);
+  CHECK(Sequential().count_params() == 0);
   // An absent parameter is none that was moved away.
   CHECK_THROWS_WITH_AS(functions::linear(x, Variable()), "F::linear: W is not given: it is required", TypeError);
 }
