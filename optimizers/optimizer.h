@@ -63,7 +63,7 @@ class KUSARI_API Optimizer {
 
   /// One step from the gradients that the parameters hold. A parameter without one has gradient zero. Warns once when
   /// parameters have got gradients that nobody uses: those of a link that is a plain member where it was to be a Child,
-  /// and those that were added after setup.
+  /// a Parameter member that was not made with its link, and those that were added after setup.
   void update();
   /// One step for the loss that lossfun(args...) returns: forward, cleargrads, backward, update(). The old gradients go
   /// before the forward, whose activations can then have their memory; the graph is released as backward goes (unless

@@ -129,7 +129,7 @@ struct Optimizer::Impl {
   /// What update() looks for to warn of it.
   struct UnusedGradients {
     uint64_t version = 0;  // structure_version() of `strays`
-    std::vector<detail::StrayLink> strays;
+    detail::StrayMembers strays;
     bool is_stray_told = false, is_late_told = false;
   };
   UnusedGradients unused_gradients;
@@ -157,7 +157,7 @@ struct Optimizer::Impl {
                                    bool is_counted_on_device) const;
   /// Before gradients are prepared: parameters without one get zeros there.
   void warn_of_unused_gradients();
-  void warn_of_stray_links();
+  void warn_of_stray_members();
 };
 
 }  // namespace kusari

@@ -42,7 +42,7 @@ void Optimizer::Impl::throw_displaced(Link& target) const {
 
 void Optimizer::Impl::warn_of_unused_gradients() {
   UnusedGradients& unused = unused_gradients;
-  if (!unused.is_stray_told) warn_of_stray_links();
+  if (!unused.is_stray_told) warn_of_stray_members();
   if (unused.is_late_told) return;
   const auto is_late = [](const Member& member) { return member.rule == nullptr && is_unused(*member.parameter); };
   if (std::none_of(members.begin(), members.end(), is_late)) return;
@@ -55,14 +55,14 @@ void Optimizer::Impl::warn_of_unused_gradients() {
   unused.is_late_told = true;
 }
 
-void Optimizer::Impl::warn_of_stray_links() {
+void Optimizer::Impl::warn_of_stray_members() {
   UnusedGradients& unused = unused_gradients;
   if (unused.version != version) {
-    unused.strays = detail::find_stray_links(self->target(), target_size);
+    unused.strays = detail::find_stray_members(self->target(), target_size);
     unused.version = version;
   }
   std::string strays;
-  for (const detail::StrayLink& stray : unused.strays) {
+  for (const detail::StrayLink& stray : unused.strays.links) {
     std::string parameters;
     for (const auto& [path, parameter] : stray.link->namedparams()) {
       if (is_unused(*parameter))
@@ -73,11 +73,17 @@ void Optimizer::Impl::warn_of_stray_links() {
     strays += (strays.empty() ? "a " : "; a ") + type + " in " + detail::class_name(*stray.holder) + " (" + parameters +
               "), to be declared as Child<" + type + ">";
   }
+  for (const detail::StrayParameter& stray : unused.strays.parameters) {
+    const Parameter& parameter = *stray.parameter;
+    if (!is_unused(parameter)) continue;
+    strays += std::string(strays.empty() ? "" : "; ") + "a Parameter of shape " + to_string(parameter.shape()) +
+              " in " + detail::class_name(*stray.holder) + ", to be made with {*this, \"name\", ..}";
+  }
   if (strays.empty()) return;
   log::warn(std::string(self->name()) +
-            ": parameters get gradients but are neither trained nor saved, because the link they "
-            "belong to is a plain member: " +
-            strays + "; if that is meant, keep gradients from it with disable_update() or no_backprop_mode()");
+            ": parameters get gradients but are neither trained nor saved, because plain members are unknown to the "
+            "model: " +
+            strays + "; if that is meant, keep gradients from them with disable_update() or no_backprop_mode()");
   unused.is_stray_told = true;
 }
 

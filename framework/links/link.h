@@ -17,7 +17,7 @@
 #include "kusari/framework/core/intrusive_ptr.h"
 #include "kusari/framework/core/owned.h"
 #include "kusari/framework/links/home.h"
-#include "kusari/framework/links/live_link.h"
+#include "kusari/framework/links/live_object.h"
 
 namespace kusari {
 
@@ -235,8 +235,8 @@ class KUSARI_API Link {
   IntrusivePtr<Home> home_;
   Owned<detail::LinkExtras> extras_;
   Device device_;
-  uint32_t moved_size_ = 0;       // bytes in which the members were that have been moved away, 1 where there were none
-  detail::LiveLink live_{*this};  // behind what those read who find the link by it
+  uint32_t moved_size_ = 0;  // bytes in which the members were that have been moved away, 1 where there were none
+  detail::LiveObject<Link> live_{*this};  // behind what those read who find the link by it
   std::atomic<bool> members_checked_{false};
 };
 
@@ -315,7 +315,7 @@ void enter_child(Parent& parent, std::string_view name, T& child) {
 /// `Child<L::Linear> l1{*this, "l1", 784, 100, {.nobias = true}}`: after the name, the arguments of T's constructor.
 ///
 /// A plain member of type T runs as well, but no list, optimizer or snapshot knows it. Optimizers warn when one gets a
-/// gradient.
+/// gradient, but not of links on the heap: those of a std::vector or behind a pointer.
 ///
 /// A child has one parent and one name. To use it in two places, call it in both: gradients add up. Where other code
 /// must share its numbers, let that take them as arguments (`F::linear(h, embed.W)`). Copies made with CopyMode::share

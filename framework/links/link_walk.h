@@ -108,6 +108,8 @@ struct LinkWalk {
     }
     return size;
   }
+  /// Lets structure_version() change when the parameter goes.
+  static void note(Parameter& parameter) noexcept { parameter.is_noted_ = true; }
   /// Whether the address is among those of members that have been moved away.
   static bool has_lost(const Link& link, uintptr_t address) noexcept {
     const auto begin = reinterpret_cast<uintptr_t>(&link);

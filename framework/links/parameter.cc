@@ -131,7 +131,9 @@ Parameter& Parameter::operator=(const Parameter& other) {
   return *this;
 }
 
-Parameter::~Parameter() = default;
+Parameter::~Parameter() {
+  if (is_noted_) detail::change_structure_version();
+}
 
 void Parameter::infer_axis(int axis, int64_t size) const {
   if (!is_defined()) return;

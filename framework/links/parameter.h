@@ -14,6 +14,7 @@
 #include "kusari/framework/initializers/initializer.h"
 #include "kusari/framework/links/first_call.h"
 #include "kusari/framework/links/link.h"
+#include "kusari/framework/links/live_object.h"
 #include "kusari/framework/links/update_rule.h"
 
 namespace kusari {
@@ -21,7 +22,10 @@ namespace kusari {
 /// A variable that is trained: a leaf of every graph, with an initializer and, under an optimizer, an update rule.
 ///
 /// Unlike a Variable it is a value: a copy is another parameter with the same numbers. Until the first cleargrad() its
-/// gradient is NaN, so that a forgotten one shows. chainer.Parameter.
+/// gradient is NaN, so that a forgotten one shows.
+///
+/// A link trains and saves those of its members that were made with it, `w{*this, "w", ...}`. Optimizers warn of
+/// another one inside the model's object when it gets a gradient. chainer.Parameter.
 class KUSARI_API Parameter : public Variable {
  public:
   /// With these numbers, and no gradient.
@@ -122,6 +126,7 @@ class KUSARI_API Parameter : public Variable {
   }
 
  private:
+  friend struct detail::LinkWalk;
   void infer_axis(int axis, int64_t size) const;
   bool look() const noexcept;
   void make(const Shape& shape) const;
@@ -143,6 +148,8 @@ class KUSARI_API Parameter : public Variable {
   mutable bool grad_is_marked_ = false;  // uninitialised, and not cleared since
   mutable uint64_t mark_ = 0;            // id of the mark's storage
   mutable detail::MadeFlag made_;
+  bool is_noted_ = false;  // an optimizer has its address until structure_version() changes
+  detail::LiveObject<Parameter> live_{*this};
 };
 
 /// A parameter that may be left out: an absent one is undefined, neither registered nor saved, and a function takes it

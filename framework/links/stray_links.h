@@ -13,9 +13,18 @@ struct StrayLink {
   Link* link;
   Link* holder;
 };
+/// The same of a parameter.
+struct StrayParameter {
+  Parameter* parameter;
+  Link* holder;
+};
+struct StrayMembers {
+  std::vector<StrayLink> links;            // without those below another one
+  std::vector<StrayParameter> parameters;  // of no link
+};
 
-/// The stray links of a model; those below a stray link are not counted. `size`: bytes of the model's object, as far as
-/// the caller knows.
-KUSARI_API std::vector<StrayLink> find_stray_links(Link& root, size_t size);
+/// The stray members of a model, until structure_version() changes. `size`: bytes of the model's object, as far as the
+/// caller knows.
+KUSARI_API StrayMembers find_stray_members(Link& root, size_t size);
 
 }  // namespace kusari::detail

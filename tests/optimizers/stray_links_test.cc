@@ -10,7 +10,9 @@
 #include "kusari/framework/autograd/gradient_check.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/matmul.h"
 #include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/initializers/constant.h"
 #include "kusari/framework/links/any_link.h"
 #include "kusari/framework/links/chain_list.h"
 #include "kusari/framework/links/model/classifier.h"
@@ -73,11 +75,10 @@ TEST_CASE("a link that is a plain member is noticed when it gets a gradient") {
   Forgetful model;
   optimizers::SGD optimizer(0.1);
   optimizer.setup(model);
-  CHECK(
-      log_of_step(optimizer, model) ==
-      "[kusari warning] SGD: parameters get gradients but are neither trained nor saved, because the link they belong "
-      "to is a plain member: a Linear in Forgetful (W (8, 3), b (8,)), to be declared as Child<Linear>; if that is "
-      "meant, keep gradients from it with disable_update() or no_backprop_mode()\n");
+  CHECK(log_of_step(optimizer, model) ==
+        "[kusari warning] SGD: parameters get gradients but are neither trained nor saved, because plain members are "
+        "unknown to the model: a Linear in Forgetful (W (8, 3), b (8,)), to be declared as Child<Linear>; if that is "
+        "meant, keep gradients from them with disable_update() or no_backprop_mode()\n");
   CHECK(log_of_step(optimizer, model).empty());  // once
   Forgetful moved = std::move(model);
   CHECK(log_of_step(optimizer, moved).empty());
@@ -151,6 +152,70 @@ TEST_CASE("plain members of other forms are noticed") {
             "Child<TwoLayers>; if"));
 }
 
+class OwnParameter : public Chain {
+ public:
+  OwnParameter() : w{Shape{3, 3}, initializers::Constant(1)}, last{*this, "last", 3, 2} {}
+  Variable operator()(const Variable& x) { return last(functions::matmul(x, w)); }
+
+  Parameter w;
+  Child<L::Linear> last;
+};
+
+TEST_CASE("a parameter that its link does not know is noticed when it gets a gradient") {
+  OwnParameter model;
+  optimizers::SGD optimizer(0.1);
+  optimizer.setup(model);
+  CHECK(log_of_step(optimizer, model) ==
+        "[kusari warning] SGD: parameters get gradients but are neither trained nor saved, because plain members are "
+        "unknown to the model: a Parameter of shape (3, 3) in OwnParameter, to be made with {*this, \"name\", ..}; if "
+        "that is meant, keep gradients from them with disable_update() or no_backprop_mode()\n");
+  CHECK(log_of_step(optimizer, model).empty());  // once
+  CHECK(has(log_of_step(Sequential(L::Linear(3, 3), OwnParameter())), "a Parameter of shape (3, 3) in OwnParameter"));
+  CHECK(has(log_of_step(AnyLink(OwnParameter())), "a Parameter of shape (3, 3) in OwnParameter"));
+  // In a forgotten link there is something else to mend as well.
+  class Outer : public Chain {
+   public:
+    Outer() : last{*this, "last", 2, 2} {}
+    Variable operator()(const Variable& x) { return last(body(x)); }
+    OwnParameter body;
+    Child<L::Linear> last;
+  };
+  const std::string log = log_of_step(Outer());
+  CHECK(
+      has(log, "a OwnParameter in Outer (last/W (2, 3), last/b (2,)), to be declared as Child<OwnParameter>; a Param"));
+
+  SUBCASE("a frozen one is meant") {
+    OwnParameter frozen;
+    frozen.w.disable_update();
+    CHECK(log_of_step(frozen).empty());
+  }
+  SUBCASE("so is one outside the model, for a rule of one's own") {
+    TwoLayers two(3);
+    Parameter scale(ones({2, 3}));
+    optimizers::SGD of_two(0.1);
+    of_two.setup(two);
+    CHECK(stderr_of([&] { of_two.update([&] { return functions::sum(two(three_ones() * scale)); }); }).empty());
+    CHECK(scale.has_gradient());
+  }
+  SUBCASE("one that goes is forgotten") {
+    class Net : public Chain {
+     public:
+      Net() : last{*this, "last", 3, 2} {}
+      Variable operator()(const Variable& x) { return last(w ? x * *w : x); }
+      std::optional<Parameter> w{std::in_place, ones({2, 3})};
+      Child<L::Linear> last;
+    } net;
+    net.w->disable_update();
+    optimizers::SGD of_net(0.1);
+    of_net.setup(net);
+    CHECK(log_of_step(of_net, net).empty());
+    const uint64_t version = detail::structure_version();
+    net.w.reset();
+    CHECK(detail::structure_version() != version);
+    CHECK(log_of_step(of_net, net).empty());
+  }
+}
+
 TEST_CASE("nobody is told of links that are where they belong") {
   CHECK(log_of_step(TwoLayers(3)).empty());
   CHECK(log_of_step(Holding<Sequential>(L::Linear(3, 3), L::Linear(3, 3))).empty());
@@ -174,6 +239,13 @@ TEST_CASE("nobody is told of links that are where they belong") {
               return functions::sum(model.b(h));
             });
           }).empty());
+  }
+  SUBCASE("a member that was moved away") {
+    Forgetful model;
+    L::Linear taken = std::move(model.a);
+    optimizers::SGD optimizer(0.1);
+    optimizer.setup(model);
+    CHECK(stderr_of([&] { optimizer.update([&] { return functions::sum(model.b(taken(three_ones()))); }); }).empty());
   }
   SUBCASE("two optimizers with a model each, in one object") {
     struct Gan : Chain {
