@@ -2,6 +2,7 @@
 
 #include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/math/sum.h"
 
@@ -18,7 +19,9 @@ class BroadcastTo final : public FunctionNode {
   Arrays forward(const ArrayRefs& in) override {
     return {as_function([&] { return in[0].broadcast_to(shape_); })};
   }
-  Variables backward(const Variables& gy) override { return {sum_to(gy[0], input_shape(0))}; }
+  Variables backward(const Variables& gy) override {
+    return {cast(sum_to(gy[0], input_shape(0)), input_dtype(0))};  // sums of integers are int64
+  }
 
   Shape shape_;
 };

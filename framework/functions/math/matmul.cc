@@ -4,6 +4,7 @@
 
 #include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/kernels/matmul.h"
@@ -50,12 +51,12 @@ class MatMul final : public FunctionNode {
     if (needs_grad(0)) {
       const Variable b = retained_input(1);
       const Variable ga = transa ? product(b, gy[0], transb, true, 0) : product(gy[0], b, false, !transb, 0);
-      gx[0] = sum_to(ga, input_shape(0));
+      gx[0] = cast(sum_to(ga, input_shape(0)), input_dtype(0));  // sums of integers are int64
     }
     if (needs_grad(1)) {
       const Variable a = retained_input(0);
       const Variable gb = transb ? product(gy[0], a, true, transa, 1) : product(a, gy[0], !transa, false, 1);
-      gx[1] = sum_to(gb, input_shape(1));
+      gx[1] = cast(sum_to(gb, input_shape(1)), input_dtype(1));
     }
     return gx;
   }

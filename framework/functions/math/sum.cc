@@ -64,11 +64,13 @@ class SumTo final : public FunctionNode {
  private:
   Arrays forward(const ArrayRefs& in) override {
     const AxisMask axes = repeated_axes(in[0].shape(), shape_);
-    const Array y = empty(shape_, in[0].dtype(), in[0].device());
+    const Array y = empty(shape_, accumulation_dtype(in[0].dtype()), in[0].device());
     launch<kernels::Reduction<kernels::Sum>>(in[0].device(), kernels::Sum{}, axes, in[0], y);
     return {y};
   }
-  Variables backward(const Variables& gy) override { return {broadcast_to(gy[0], input_shape(0))}; }
+  Variables backward(const Variables& gy) override {
+    return {broadcast_to(cast(gy[0], input_dtype(0)), input_shape(0))};
+  }
 
   Shape shape_;
 };

@@ -22,8 +22,9 @@ Variable sum(const Variable& x, std::initializer_list<int64_t> axis, bool keepdi
 }
 
 /// Sum of elements along the axes by which `shape` broadcasts to x's shape: the adjoint of broadcast_to.
-/// x: any shape and dtype. shape: what x shall be reduced to. Returns x itself when the shapes are equal. Throws
-/// TypeError when `shape` does not broadcast to x's shape. Differentiable to any order. chainer.functions.sum_to.
+/// x: any shape and dtype. shape: what x shall be reduced to. Returns x itself when the shapes are equal, and else y in
+/// the dtype that `sum` gives: integers and bool as int64. Throws TypeError when `shape` does not broadcast to x's
+/// shape. Differentiable to any order. chainer.functions.sum_to.
 KUSARI_API Variable sum_to(const Variable& x, const Shape& shape);
 
 }  // namespace kusari::functions

@@ -101,7 +101,8 @@ void write_sum_to(const NodeWriter& w) {
   for (int i = 0; i < x.ndim(); ++i) {
     if (i < added || (y[i - added] == 1 && x[i] != 1)) axes.push_back(i);
   }
-  const std::string sum = w.make("ReduceSum", {w.input(0), w.integers(axes)}, {{"keepdims", int64_t{1}}});
+  const std::string addends = w.cast(w.input(0), w.input_dtype(0), w.output_dtype());
+  const std::string sum = w.make("ReduceSum", {addends, w.integers(axes)}, {{"keepdims", int64_t{1}}});
   w.node("Reshape", {sum, w.output_shape_value()}, {w.output()});
 }
 

@@ -1,5 +1,7 @@
 #include "kusari/framework/functions/math/sum.h"
 
+#include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/math/matmul.h"
 #include "kusari/tests/functions/testing.h"
 
 namespace kusari {
@@ -65,6 +67,34 @@ TEST_CASE("sum's gradients") {
 TEST_CASE("sum over wrong axes") {
   CHECK_THROWS_AS(F::sum(ones({2, 3}), 2), IndexError);
   CHECK_THROWS_WITH_AS(F::sum(ones({2, 3}), {0, -2}), "F::sum: axis -2 comes twice", ValueError);
+}
+
+TEST_CASE("sum_to of integers and bool has sum's dtype") {
+  const Variable bytes = F::sum_to(full({1, 300}, 200, Dtype::uint8, test_device()), {1, 1});
+  CHECK(bytes.dtype() == Dtype::int64);
+  CHECK(bytes.shape() == Shape{1, 1});
+  CHECK(bytes.item<int64_t>() == 60000);
+  CHECK(F::sum_to(full({3}, 2'000'000'000, Dtype::int32, test_device()), {}).item<int64_t>() == 6'000'000'000);
+  CHECK(F::sum_to(full({2, 3}, true, Dtype::bool_, test_device()), {3}).to_vector<int64_t>() ==
+        std::vector<int64_t>{2, 2, 2});
+  CHECK(F::sum_to(ones({1, 3}, Dtype::int8, test_device()), {3}).dtype() == Dtype::int64);
+  const Variable same(ones({2, 3}, Dtype::int8, test_device()));
+  CHECK(is_same(F::sum_to(same, {2, 3}), same));
+}
+
+TEST_CASE("gradients through sum_to and broadcast_to have the dtype of integers") {
+  const Variable x(array<int32_t>({1, 2}, test_device()));
+  F::sum_to(x, {1}).backward();
+  CHECK(x.grad().dtype() == Dtype::int32);
+  CHECK(x.grad().to_vector<int32_t>() == std::vector<int32_t>{1, 1});
+  const Variable row(array<int32_t>({1, 2}, test_device()));
+  F::sum(F::broadcast_to(row, {3, 2})).backward();
+  CHECK(row.grad().dtype() == Dtype::int32);
+  CHECK(row.grad().to_vector<int32_t>() == std::vector<int32_t>{3, 3});
+  const Variable a(ones({2, 3}, Dtype::int32)), b(ones({4, 3, 2}, Dtype::int32));
+  F::sum(F::matmul(a, b)).backward();
+  CHECK(a.grad().dtype() == Dtype::int32);
+  CHECK(a.grad().to_vector<int32_t>() == std::vector<int32_t>{8, 8, 8, 8, 8, 8});
 }
 
 TEST_CASE("sum_to") {
