@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kusari/cuda/runtime/workspace.h"
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 
@@ -50,8 +51,8 @@ using OwnedGraph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, DestroyGr
 // For people: graph0.dot, graph1.dot, ... in the folder that KUSARI_CUDA_GRAPH_DOT names.
 void print(cudaGraph_t graph) {
   static std::atomic<int> number{0};
-  const char* const folder = std::getenv("KUSARI_CUDA_GRAPH_DOT");
-  if (folder == nullptr || *folder == '\0') return;
+  const char* const folder = environment::value("KUSARI_CUDA_GRAPH_DOT");
+  if (folder == nullptr) return;
   const std::string path = std::string(folder) + "/graph" + std::to_string(number++) + ".dot";
   const cudaError_t status = cudaGraphDebugDotPrint(graph, path.c_str(), 0);
   if (status == cudaSuccess) return;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -29,7 +28,7 @@ void Config::read_environment() {
     std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
     for (const char* prefix : {"KUSARI_", "CHAINER_"}) {
       const std::string variable = prefix + upper;
-      if (const char* value = std::getenv(variable.c_str())) {
+      if (const char* value = environment::value(variable.c_str())) {
         auto parsed = setting.get();
         environment::parse(variable, value, parsed);
         setting = parsed;

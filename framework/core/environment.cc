@@ -143,43 +143,48 @@ size_t parse_choice(const std::string& what, const std::string& value, std::span
   return *i;
 }
 
+const char* value(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr || *text == '\0' ? nullptr : text;
+}
+
 std::optional<bool> flag(const char* variable) {
-  const char* const value = std::getenv(known(variable).variable);
-  if (value == nullptr) return std::nullopt;
+  const char* const text = value(known(variable).variable);
+  if (text == nullptr) return std::nullopt;
   bool result;
-  parse(variable, value, result);
+  parse(variable, text, result);
   return result;
 }
 
 std::optional<uint64_t> number(const char* variable) {
-  const char* const value = std::getenv(variable);
-  if (value == nullptr) return std::nullopt;
-  return parse_number(variable, value, known(variable).low, known(variable).high);
+  const char* const text = value(variable);
+  if (text == nullptr) return std::nullopt;
+  return parse_number(variable, text, known(variable).low, known(variable).high);
 }
 
 std::optional<std::string> choice(const char* variable) {
-  const char* const value = std::getenv(variable);
-  if (value == nullptr) return std::nullopt;
+  const char* const text = value(variable);
+  if (text == nullptr) return std::nullopt;
   const auto names = known(variable).choices();
-  return names[parse_choice(variable, value, names)];
+  return names[parse_choice(variable, text, names)];
 }
 
 void check() {
   for (const Known& known : kKnown) {
-    if (const char* const value = std::getenv(known.variable)) known.check(value);
+    if (const char* const text = value(known.variable)) known.check(text);
   }
 }
 
 bool check(const std::string& variable, const std::string& value) {
   if (const Known* const known = find(variable.c_str())) {
-    known->check(value);
+    if (!value.empty()) known->check(value);
     return true;
   }
   bool is_entry = false;
   global_config().for_each([&]<class T>(const char* entry, const Setting<T>& setting) {
     if (!is_of_entry(variable, entry)) return;
     T ignored = setting.get();
-    parse(variable, value, ignored);
+    if (!value.empty()) parse(variable, value, ignored);
     is_entry = true;
   });
   return is_entry;

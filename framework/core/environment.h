@@ -9,8 +9,8 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/export.h"
 
-/// The variables of the environment that Kusari reads. A value that a variable cannot have is a ValueError that names
-/// the variable, the value and what it may be.
+/// The variables of the environment that Kusari reads. An empty one is as if it were not set; another value that a
+/// variable cannot have is a ValueError that names the variable, the value and what it may be.
 namespace kusari::environment {
 
 /// Sets `result` to what a text says. `what`: the variable, or the call whose argument the text is. Truth values are 0,
@@ -23,7 +23,9 @@ KUSARI_API uint64_t parse_number(const std::string& what, const std::string& val
 /// Its place among the names.
 KUSARI_API size_t parse_choice(const std::string& what, const std::string& value, std::span<const char* const> names);
 
-/// What a variable of that kind is set to; nullopt when it is not set. environment.cc has the list of them.
+/// What any variable is set to; nullptr when it is not set, or empty.
+KUSARI_API const char* value(const char* variable);
+/// What a variable of that kind is set to; nullopt when it is not set, or empty. environment.cc has the list of them.
 KUSARI_API std::optional<bool> flag(const char* variable);
 KUSARI_API std::optional<uint64_t> number(const char* variable);
 KUSARI_API std::optional<std::string> choice(const char* variable);

@@ -15,6 +15,7 @@
 #include <curl/curl.h>
 #endif
 
+#include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/datasets/gzip.h"
 #include "kusari/framework/datasets/sha256.h"
@@ -155,7 +156,7 @@ std::string dataset_root() {
     const std::lock_guard lock(g_root_mutex);
     if (!g_root.empty()) return g_root;
   }
-  if (const char* root = std::getenv("KUSARI_DATASET_ROOT"); root && *root) return root;
+  if (const char* root = environment::value("KUSARI_DATASET_ROOT")) return root;
   const char* home = std::getenv("HOME");
   if (!home || !*home) throw IoError("dataset_root: neither KUSARI_DATASET_ROOT nor HOME is set");
   return (fs::path(home) / ".kusari" / "dataset").string();

@@ -54,7 +54,7 @@ Launch read_launch() {
 
 // Several processes of a machine share its cores. Where the launcher has bound this one to some, those are its own.
 void share_cores(const Group& world) {
-  if (std::getenv("KUSARI_NUM_THREADS") != nullptr || world.intra_size() == 1) return;
+  if (environment::value("KUSARI_NUM_THREADS") != nullptr || world.intra_size() == 1) return;
   const int all = static_cast<int>(std::thread::hardware_concurrency());
   if (num_threads() < all) return;
   set_num_threads(std::max(1, all / world.intra_size()));

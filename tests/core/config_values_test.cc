@@ -18,9 +18,12 @@
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/environment.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/log.h"
 #include "kusari/framework/core/philox.h"
+#include "kusari/framework/core/random.h"
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/datasets/download.h"
+#include "kusari/framework/functions/connection/convolution_2d.h"
 #include "kusari/tests/core/child_process.h"
 
 // Whatever stands in a variable of the environment, it is a setting that it names or a ValueError that says all.
@@ -204,7 +207,7 @@ TEST_CASE("environment: values are settings, or errors that say all") {
         problem = error.what();
       }
       REQUIRE(is_known);
-      REQUIRE(problem.empty() == setting.is_good(value));
+      REQUIRE(problem.empty() == (value.empty() || setting.is_good(value)));
       if (problem.empty()) continue;
       ++n_bad;
       CHECK(problem.starts_with(setting.variable + ": '" + value + "' is not "));
@@ -286,6 +289,37 @@ TEST_CASE("environment: bad values end a program with their error") {
     CHECK_MESSAGE(child.output.find(setting.variable + ": 'odd value' is not ") != std::string::npos, child.output);
   }
 }
+
+TEST_CASE("environment: an empty variable is as if it were not set") {
+  std::string all;
+  for (const Setting& setting : settings()) all += setting.variable + "= ";
+  all += "KUSARI_DATASET_ROOT= KUSARI_CUDA_GRAPH_DOT= ";
+  const testing::ChildResult child = testing::run_in_child(all, "use what variables set");
+  CHECK_MESSAGE(child.exit_code == 0, child.output);
+  const testing::ChildResult chainer =
+      testing::run_in_child("KUSARI_DTYPE= CHAINER_DTYPE=float64", "config.dtype is float64");
+  CHECK_MESSAGE(chainer.exit_code == 0, chainer.output);
+}
+
+TEST_CASE("use what variables set" * doctest::skip()) {
+  CHECK(get_dtype() == Dtype::float32);
+  CHECK(config().type_check);
+  for (const Setting& setting : settings()) {
+    const char* const variable = setting.variable.c_str();
+    CAPTURE(setting.variable);
+    CHECK(environment::value(variable) == nullptr);
+    CHECK(environment::check(setting.variable, ""));
+  }
+  CHECK(num_threads() >= 1);
+  CHECK(random::permutation(3).size() == 3);
+  log::warn("a warning");
+  CHECK(
+      functions::convolution_2d(ones({1, 1, 5, 5}), ones({1, 1, 3, 3})).array().at(0).at(0).at(0).at(0).item<float>() ==
+      9);
+  CHECK(datasets::dataset_root().ends_with("/.kusari/dataset"));
+}
+
+TEST_CASE("config.dtype is float64" * doctest::skip()) { CHECK(get_dtype() == Dtype::float64); }
 
 TEST_CASE("environment: good values start a program") {
   std::string all;
