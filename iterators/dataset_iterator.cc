@@ -61,9 +61,16 @@ DatasetIterator::DatasetIterator(DatasetIterator&&) noexcept = default;
 DatasetIterator& DatasetIterator::operator=(DatasetIterator&&) noexcept = default;
 DatasetIterator::~DatasetIterator() = default;
 
-OutOfMemoryError DatasetIterator::no_memory() const {
-  return OutOfMemoryError(std::string(name_) + ": memory has no room for a batch of " + std::to_string(batch_size()) +
-                          " examples");
+std::exception_ptr DatasetIterator::caught() const {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  } catch (...) {
+    return std::current_exception();
+  }
+  return std::make_exception_ptr(OutOfMemoryError(std::string(name_) + ": memory has no room for a batch of " +
+                                                  std::to_string(batch_size()) + " examples"));
 }
 
 bool DatasetIterator::plan(size_t count) {
@@ -75,12 +82,8 @@ bool DatasetIterator::plan(size_t count) {
       next.examples = static_cast<int64_t>(keys_.size());
       loader_->submit(keys_);
       next.is_submitted = true;
-    } catch (const std::bad_alloc&) {
-      next.failure = std::make_exception_ptr(no_memory());
-    } catch (const std::length_error&) {
-      next.failure = std::make_exception_ptr(no_memory());
     } catch (...) {
-      next.failure = std::current_exception();
+      next.failure = caught();
     }
     ahead_->push_back(std::move(next));
   }
@@ -98,7 +101,7 @@ const Batch* DatasetIterator::load(size_t ahead, bool wait) {
       } catch (abi::__forced_unwind&) {  // a data set ends the caller's thread, which nobody may stop
         throw;
       } catch (...) {
-        (*ahead_)[i].failure = std::current_exception();
+        (*ahead_)[i].failure = caught();
         return nullptr;
       }
     }
@@ -118,8 +121,8 @@ bool DatasetIterator::leave_out(size_t i) {
   (*ahead_)[i + 1].after.join((*ahead_)[i].after);
   ahead_->erase(ahead_->begin() + static_cast<std::ptrdiff_t>(i));
   if (left_out_ < 2 * dataset_->size() || (*ahead_)[i].failure) return true;
-  (*ahead_)[i].failure = std::make_exception_ptr(
-      Error(std::string(name_) + ": " + std::to_string(left_out_) + " examples in a row failed and were left out"));
+  (*ahead_)[i].failure = std::make_exception_ptr(StateError(std::string(name_) + ": " + std::to_string(left_out_) +
+                                                            " examples in a row failed and were left out"));
   left_out_ = 0;
   return false;
 }
@@ -146,6 +149,10 @@ const Batch* DatasetIterator::try_next() {
 const Batch* DatasetIterator::peek(int64_t ahead, bool wait) {
   if (ahead < 0) {
     throw ValueError(std::string(name_) + "::peek: ahead is " + std::to_string(ahead) + ": it must not be negative");
+  }
+  if (ahead > kMaxPrefetch) {
+    throw ValueError(std::string(name_) + "::peek: ahead is " + std::to_string(ahead) + ": it must be at most " +
+                     std::to_string(kMaxPrefetch));
   }
   return load(static_cast<size_t>(ahead), wait);
 }

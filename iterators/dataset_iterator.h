@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -58,7 +59,8 @@ class KUSARI_API DatasetIterator : public Iterator {
   struct Ahead;
   struct Plan;
 
-  OutOfMemoryError no_memory() const;
+  /// The exception that is being handled; where memory was short, an OutOfMemoryError.
+  std::exception_ptr caught() const;
   bool plan(size_t count);
   const Batch* load(size_t ahead, bool wait);
   bool leave_out(size_t i);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/iterators/seed_mixing.h"
@@ -88,7 +89,9 @@ EpochState::EpochState(const char* iterator, int64_t dataset_size, int64_t batch
 EpochState::OrderPtr EpochState::first_order(int64_t sweep, int64_t dataset_size) const {
   const OrderPtr drawn = orders_->find(sweep);
   if (drawn && static_cast<int64_t>(drawn->size()) == dataset_size) return drawn;
-  Order ascending(static_cast<size_t>(dataset_size));
+  if (orders_->shuffles()) return shuffled(sweep, dataset_size);
+  if (orders_->sampler() == nullptr) return nullptr;
+  Order ascending = host_vector<int64_t>({dataset_size}, iterator_);
   std::iota(ascending.begin(), ascending.end(), int64_t{0});
   return draw(sweep, ascending, 0);
 }
@@ -96,17 +99,20 @@ EpochState::OrderPtr EpochState::first_order(int64_t sweep, int64_t dataset_size
 EpochState::OrderPtr EpochState::next_order(int64_t sweep, const OrderPtr& current, int64_t position) const {
   if (!current) return nullptr;
   const OrderPtr drawn = orders_->find(sweep);
-  return drawn ? drawn : draw(sweep, *current, position);
+  if (drawn) return drawn;
+  if (orders_->shuffles()) return shuffled(sweep, static_cast<int64_t>(current->size()));
+  return orders_->sampler() == nullptr ? nullptr : draw(sweep, *current, position);
+}
+
+EpochState::OrderPtr EpochState::shuffled(int64_t sweep, int64_t n) const {
+  return std::make_shared<const Order>(shuffled_order(n, seed_, sweep));
 }
 
 EpochState::OrderPtr EpochState::draw(int64_t sweep, const Order& current, int64_t position) const {
-  const int64_t n = static_cast<int64_t>(current.size());
-  if (orders_->shuffles()) return std::make_shared<const Order>(shuffled_order(n, seed_, sweep));
-  if (orders_->sampler() == nullptr) return nullptr;
   auto order = std::make_shared<const Order>((*orders_->sampler())(current, position));
   if (order->size() != current.size()) {
     throw ValueError(std::string(iterator_) + ": the order sampler returned " + std::to_string(order->size()) +
-                     " indices for an order of " + std::to_string(n));
+                     " indices for an order of " + std::to_string(current.size()));
   }
   orders_->add(sweep, order);
   return order;
@@ -168,7 +174,9 @@ bool EpochState::advance(int64_t dataset_size, std::vector<ExampleKey>& keys) {
   };
   // A data set without an order may have shrunk.
   int64_t begin = std::min(position_, n), completed = 0;
-  int64_t end = begin + (repeat_ ? batch_size_ : std::min(batch_size_, n - begin));
+  const int64_t count = repeat_ ? batch_size_ : std::min(batch_size_, n - begin);
+  keys.reserve(static_cast<size_t>(count / shard_.size + 1));  // throws at once for more than there can be
+  int64_t end = begin + count;
   while (end >= n) {
     take(begin, n);
     order = next_order(sweep + 1, order, begin);

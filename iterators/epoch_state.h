@@ -79,6 +79,8 @@ class KUSARI_API EpochState {
   std::vector<OrderPtr> read_orders(Serializer& serializer, const char* name) const;
   OrderPtr first_order(int64_t sweep, int64_t dataset_size) const;
   OrderPtr next_order(int64_t sweep, const OrderPtr& current, int64_t position) const;
+  OrderPtr shuffled(int64_t sweep, int64_t n) const;
+  /// Asks the order sampler, which there is.
   OrderPtr draw(int64_t sweep, const Order& current, int64_t position) const;
   int64_t epoch_size() const noexcept;
 

@@ -31,7 +31,8 @@ class KUSARI_API Iterator {
   virtual const Batch* try_next() = 0;
   /// The batch that next() gives after `ahead` others, without stepping there: 0 is the very next one. Waits until it
   /// is loaded, or, with `wait` false, gives null when it is not. Null too when there is none, or when an iterator
-  /// cannot look ahead. Valid until next() steps to it.
+  /// cannot look ahead. Valid until next() steps to it. Throws ValueError for an `ahead` that is negative or above
+  /// 65536.
   virtual const Batch* peek(int64_t ahead, bool wait = true);
   /// Where batches will go: an iterator with workers then loads them into page-locked memory of that device.
   virtual void prefer_device(const Device& device);

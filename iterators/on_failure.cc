@@ -5,8 +5,9 @@
 #include "kusari/framework/core/error.h"
 
 namespace kusari::iterators {
+namespace {
 
-Failure failure_of(const std::exception_ptr& thrown) {
+Failure described(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const TypeError& error) {
@@ -33,6 +34,16 @@ Failure failure_of(const std::exception_ptr& thrown) {
     return {FailureKind::error, error.what()};
   } catch (...) {
     return {FailureKind::error, "something that is no std::exception was thrown"};
+  }
+}
+
+}  // namespace
+
+Failure failure_of(const std::exception_ptr& thrown) noexcept {
+  try {
+    return described(thrown);
+  } catch (const std::bad_alloc&) {
+    return {FailureKind::out_of_memory_error, "out of memory"};  // short: it takes none
   }
 }
 

@@ -35,8 +35,9 @@ struct Failure {
   std::string text;
 };
 
-/// What `thrown` holds: std::bad_alloc becomes an out_of_memory_error, what is no Error of Kusari's an error.
-KUSARI_API Failure failure_of(const std::exception_ptr& thrown);
+/// What `thrown` holds: std::bad_alloc becomes an out_of_memory_error, what is no Error of Kusari's an error. Where
+/// memory is too short for its text, an out_of_memory_error in its place.
+KUSARI_API Failure failure_of(const std::exception_ptr& thrown) noexcept;
 /// Throws the class that `failure` names, its text after "iterator: example 17: ".
 [[noreturn]] KUSARI_API void throw_failure(const char* iterator, int64_t example, const Failure& failure);
 /// "iterator: example 17: text".

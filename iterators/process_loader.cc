@@ -95,9 +95,8 @@ void ProcessLoader::start_worker(size_t i) {
   watched_[i] = {.is_absent = !is_sent};
 }
 
-// Workers of the lost crew may write to its blocks until they are killed, so nothing there counts.
-void ProcessLoader::lose_crew(const std::string& reason) {
-  const std::string text = std::string(options_.iterator) + ": " + reason;
+// Workers of the crew may write to its blocks until they are killed, so nothing there counts.
+void ProcessLoader::drop_crew() noexcept {
   crew_.reset();
   ring_.reset();
   for (const auto& load : loads_) {
@@ -107,6 +106,11 @@ void ProcessLoader::lose_crew(const std::string& reason) {
       load->start_again();
     }
   }
+}
+
+void ProcessLoader::lose_crew(const std::string& reason) {
+  const std::string text = std::string(options_.iterator) + ": " + reason;
+  drop_crew();
   if (options_.on_failure == OnFailure::raise || ++crews_lost_ > options_.max_retries) {
     trouble_ = std::make_exception_ptr(WorkerError(text));
   } else {
@@ -176,7 +180,12 @@ void ProcessLoader::advance() {
       if (chunk.owner.load() == WorkBoard::kDone) done_.push_back({place, &chunk});
     }
   }
-  if (!receive_reports()) return;
+  try {
+    if (!receive_reports()) return;
+  } catch (...) {  // there is no memory for a report, without which a row would count as loaded
+    drop_crew();
+    throw;
+  }
   finish_chunks(done_);
   release_places();
   post();

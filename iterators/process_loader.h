@@ -63,6 +63,7 @@ class ProcessLoader final : public BatchLoader {
   void start_crew();
   void start_absent_workers();
   void start_worker(size_t i);
+  void drop_crew() noexcept;
   void lose_crew(const std::string& reason);
 
   void advance();

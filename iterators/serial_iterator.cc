@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -17,12 +18,11 @@ class SerialLoader final : public BatchLoader {
   void submit(std::span<const ExampleKey> keys) override { submitted_.emplace_back(keys.begin(), keys.end()); }
   bool is_ready() override { return false; }
   Batch take() override {
-    const std::vector<ExampleKey>& keys = submitted_.front();
-    oldest_.reserve(keys.size());
-    while (oldest_.size() < keys.size()) {
-      const ExampleKey& key = keys[oldest_.size()];
-      const datasets::ExampleRandomScope scope(key.seed, key.epoch, key.index);
-      oldest_.push_back(dataset_->get(key.index));
+    try {
+      load(submitted_.front());
+    } catch (const std::bad_alloc&) {
+      oldest_ = {};  // or nothing else would have memory
+      throw;
     }
     submitted_.pop_front();
     return std::exchange(oldest_, {});
@@ -33,6 +33,15 @@ class SerialLoader final : public BatchLoader {
   }
 
  private:
+  void load(const std::vector<ExampleKey>& keys) {
+    oldest_.reserve(keys.size());
+    while (oldest_.size() < keys.size()) {
+      const ExampleKey& key = keys[oldest_.size()];
+      const datasets::ExampleRandomScope scope(key.seed, key.epoch, key.index);
+      oldest_.push_back(dataset_->get(key.index));
+    }
+  }
+
   datasets::DatasetRef dataset_;
   std::deque<std::vector<ExampleKey>> submitted_;
   Batch oldest_;  // its examples so far

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -100,6 +101,15 @@ struct ThreadLoader::Job {
     const int64_t begin = next.fetch_add(count, std::memory_order_relaxed);
     return {std::min(begin, rows()), std::min(begin + count, rows())};
   }
+  std::vector<Range> missing_rows() const {
+    std::vector<Range> missing;
+    for (int64_t row = 0; row < rows(); ++row) {
+      if (states[static_cast<size_t>(row)] != State::missing) continue;
+      if (missing.empty() || missing.back().end != row) missing.push_back({row, row});
+      ++missing.back().end;
+    }
+    return missing;
+  }
 
   int64_t sequence = 0;
   std::vector<ExampleKey> keys;
@@ -115,9 +125,11 @@ struct ThreadLoader::Job {
   // Under Shared::mutex:
   std::vector<Range> returned;  // claimed once, and to be loaded again
   std::vector<Failed> failed;
+  // A failure could not be noted: rows that are left count as finished, and stay missing.
+  std::atomic<bool> lacks_memory{false};
   // The consumer's own:
-  std::vector<int64_t> to_repeat;  // rows that failed when take() threw
-  std::vector<int64_t> lost;       // a row for each time that it cost a thread
+  std::vector<Range> to_repeat;  // rows that failed when take() threw
+  std::vector<int64_t> lost;     // a row for each time that it cost a thread
 };
 
 /// What a thread is doing. The consumer abandons a thread that is stuck by changing `phase` from the very word that it
@@ -183,7 +195,6 @@ class ThreadLoader::Loop {
         shared->event.notify_one();
       }
     } end{*this};
-    shared_->config.install();
     const SingleThreaded alone;
     while (find_work()) {
       const auto begun = Clock::now();
@@ -206,8 +217,10 @@ class ThreadLoader::Loop {
       if (shared_->is_stopping.load(std::memory_order_relaxed)) return false;
       for (const std::shared_ptr<Job>& job : shared_->jobs) {
         if (!job->returned.empty()) {
-          range_ = job->returned.back();
-          job->returned.pop_back();
+          Range& rest = job->returned.back();
+          range_ = {rest.begin, std::min(rest.begin + claim_, rest.end)};
+          rest.begin = range_.end;
+          if (rest.begin == rest.end) job->returned.pop_back();
         } else {
           range_ = job->claim(claim_);
         }
@@ -228,6 +241,7 @@ class ThreadLoader::Loop {
     progress.end.store(range_.end, std::memory_order_relaxed);
     for (int64_t row = range_.begin; row < range_.end; ++row) {
       if (job_->is_cancelled.load(std::memory_order_relaxed)) return true;  // nobody counts its rows
+      if (job_->lacks_memory.load(std::memory_order_relaxed)) break;
       if (!load_row(row)) return false;
     }
     shared_->finish_rows(*job_, range_.end - range_.begin);
@@ -240,6 +254,8 @@ class ThreadLoader::Loop {
       Example example;
       begin_example(row);
       std::exception_ptr thrown = thrown_by([&] {
+        if (!has_config_) shared_->config.install();  // here, where it may lack memory
+        has_config_ = true;
         const datasets::ExampleRandomScope scope(key.seed, key.epoch, key.index);
         example = shared_->dataset->get(key.index);
       });
@@ -250,10 +266,17 @@ class ThreadLoader::Loop {
           !job_->is_cancelled.load(std::memory_order_relaxed)) {
         continue;
       }
-      Failure failure = failure_of(thrown);
-      const std::scoped_lock lock(shared_->mutex);
-      job_->failed.push_back({row, std::move(failure)});
+      note_failure(row, failure_of(thrown));
       return true;
+    }
+  }
+
+  void note_failure(int64_t row, Failure failure) noexcept {
+    const std::scoped_lock lock(shared_->mutex);
+    try {
+      job_->failed.push_back({row, std::move(failure)});
+    } catch (const std::bad_alloc&) {
+      job_->lacks_memory.store(true, std::memory_order_relaxed);
     }
   }
 
@@ -290,6 +313,7 @@ class ThreadLoader::Loop {
   std::shared_ptr<Job> job_;
   Range range_;
   int64_t claim_ = 1;
+  bool has_config_ = false;
   uint64_t phase_ = Progress::kIdle;
 };
 
@@ -305,7 +329,10 @@ void ThreadLoader::start_workers(int64_t more) {
     shared_ = std::make_shared<Shared>(shared_->dataset, options_, shared_->config);
   }
   int64_t examples = more;
-  for (const std::shared_ptr<Job>& job : shared_->jobs) examples += job->rows();
+  for (const std::shared_ptr<Job>& job : shared_->jobs) {
+    if (examples >= options_.n_threads) break;
+    examples += job->rows();
+  }
   const int64_t wanted = std::min(options_.n_threads, examples);
   const SignalsBlocked blocked;
   std::string failure;
@@ -361,16 +388,24 @@ Batch ThreadLoader::take() {
   if (workers_.empty()) start_workers(0);  // when a lost one could not be replaced
   Job& job = *shared_->jobs.front();
   if (!job.to_repeat.empty()) {
-    job.unfinished.fetch_add(static_cast<int64_t>(job.to_repeat.size()), std::memory_order_relaxed);
     {
       const std::scoped_lock lock(shared_->mutex);
-      for (const int64_t row : job.to_repeat) job.returned.push_back({row, row + 1});
+      job.returned.insert(job.returned.end(), job.to_repeat.begin(), job.to_repeat.end());
+      for (const Range& rows : job.to_repeat) {
+        job.unfinished.fetch_add(rows.end - rows.begin, std::memory_order_relaxed);
+      }
     }
     job.to_repeat.clear();
     shared_->work.notify_all();
   }
   wait_for(job);
 
+  if (job.lacks_memory.load(std::memory_order_relaxed)) {
+    job.failed = {};
+    job.to_repeat = job.missing_rows();
+    job.lacks_memory.store(false, std::memory_order_relaxed);
+    throw std::bad_alloc();
+  }
   std::sort(job.failed.begin(), job.failed.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
   if (options_.on_failure == OnFailure::skip) {
     for (const Job::Failed& failed : job.failed) {
@@ -378,7 +413,8 @@ Batch ThreadLoader::take() {
       log::warn(failure_text(options_.iterator, index, failed.failure) + "; it is left out");
     }
   } else if (!job.failed.empty()) {
-    for (const Job::Failed& failed : job.failed) job.to_repeat.push_back(failed.row);
+    job.to_repeat.reserve(job.failed.size());
+    for (const Job::Failed& failed : job.failed) job.to_repeat.push_back({failed.row, failed.row + 1});
     const Job::Failed first = std::move(job.failed.front());
     job.failed.clear();
     throw_failure(options_.iterator, job.keys[static_cast<size_t>(first.row)].index, first.failure);
@@ -394,13 +430,18 @@ Batch ThreadLoader::collect(Job& job) {
   if (!job.states.empty() && std::all_of(job.states.begin(), job.states.end(), is_placed)) {
     return BatchLayout::rows(job.planes, job.rows());
   }
+  // In their places as long as memory may be short: another call then goes on.
+  for (size_t i = 0; i < job.states.size(); ++i) {
+    if (job.states[i] != Job::State::placed) continue;
+    Example example;
+    for (const Array& plane : job.planes) example.push_back(plane.at(static_cast<int64_t>(i)));
+    job.kept[i] = std::move(example);
+    job.states[i] = Job::State::kept;
+  }
   Batch batch = std::move(job.kept);
   size_t count = 0;
   for (size_t i = 0; i < job.states.size(); ++i) {
     if (job.states[i] == Job::State::missing) continue;
-    if (job.states[i] == Job::State::placed) {
-      for (const Array& plane : job.planes) batch[i].push_back(plane.at(static_cast<int64_t>(i)));
-    }
     if (i != count) batch[count] = std::move(batch[i]);
     ++count;
   }
@@ -504,7 +545,7 @@ void ThreadLoader::replace(size_t worker, const Failure& failure, Job& due) {
     } else {
       throws = options_.on_failure == OnFailure::raise && &job == &due;
       if (throws) {
-        job.to_repeat.push_back(row);
+        job.to_repeat.push_back({row, row + 1});
       } else {
         job.failed.push_back({row, failure});
       }

@@ -78,7 +78,7 @@ class WorkerProcess {
     std::exception_ptr no_block;
     try {
       if (target.bytes > 0) block = map_block(target.offset, target.bytes);
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       no_block = std::current_exception();
     }
     for (uint32_t i = 0; i < claim.chunk->rows && place.is_cancelled.load(std::memory_order_relaxed) == 0; ++i) {

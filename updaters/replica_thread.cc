@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-#include <system_error>
+#include <exception>
 #include <utility>
 
 #include "kusari/framework/core/error.h"
@@ -16,7 +16,7 @@ ReplicaThread::ReplicaThread() {
   pthread_sigmask(SIG_SETMASK, &all, &previous);
   try {
     thread_ = std::thread([this] { work(); });
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {  // system_error or bad_alloc
     pthread_sigmask(SIG_SETMASK, &previous, nullptr);
     throw WorkerError(std::string("ParallelUpdater: a thread for a replica cannot be started: ") + error.what());
   }

@@ -13,4 +13,8 @@ void throw_no_host_vector(const Shape& sizes, size_t itemsize, const char* call)
                          " bytes do not fit into the host's memory");
 }
 
+void throw_no_host_memory(const char* call) {
+  throw OutOfMemoryError(std::string(call) + ": the host's memory is exhausted");
+}
+
 }  // namespace kusari::detail

@@ -12,6 +12,7 @@ namespace kusari {
 
 namespace detail {
 [[noreturn]] KUSARI_API void throw_no_host_vector(const Shape& sizes, size_t itemsize, const char* call);
+[[noreturn]] KUSARI_API void throw_no_host_memory(const char* call);
 }  // namespace detail
 
 /// A vector of as many elements as the product of `sizes`, for what is computed on the host with lengths that users
@@ -29,6 +30,18 @@ std::vector<T> host_vector(const Shape& sizes, const char* call, const T& value 
     }
   }
   detail::throw_no_host_vector(sizes, sizeof(T), call);
+}
+
+/// What `make` returns, for other memory of the host whose size users choose. Throws OutOfMemoryError naming `call`
+/// when there is not as much.
+template <class Make>
+auto in_host_memory(const char* call, const Make& make) {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  detail::throw_no_host_memory(call);
 }
 
 }  // namespace kusari

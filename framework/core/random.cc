@@ -1,6 +1,7 @@
 #include "kusari/framework/core/random.h"
 
 #include <cstddef>
+#include <iterator>
 #include <mutex>
 #include <numeric>
 #include <random>
@@ -12,6 +13,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/fork_safe.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/core/philox.h"
 #include "kusari/framework/core/random_replay.h"
 #include "kusari/framework/core/serializer.h"
@@ -43,17 +45,21 @@ constinit thread_local RandomState* local __attribute__((tls_model("initial-exec
 constinit thread_local DrawRecording* recording __attribute__((tls_model("initial-exec"))) = nullptr;
 constinit thread_local DrawReplay* replay __attribute__((tls_model("initial-exec"))) = nullptr;
 
-std::vector<int64_t> permutation_at(RandomState at, int64_t n) {
-  std::vector<int64_t> order(static_cast<size_t>(n));
+std::vector<int64_t> ascending(int64_t n) {
+  argument::not_negative("random::permutation", "n", n);
+  std::vector<int64_t> order = host_vector<int64_t>({n}, "random::permutation");
   std::iota(order.begin(), order.end(), int64_t{0});
-  for (int64_t i = n - 1; i > 0; --i) {
+  return order;
+}
+
+void shuffle(std::vector<int64_t>& order, RandomState at) {
+  for (int64_t i = std::ssize(order) - 1; i > 0; --i) {
     const uint64_t place = at.offset + 2 * static_cast<uint64_t>(i);
     const uint64_t drawn = (uint64_t{philox_word(at.seed, place)} << 32) | philox_word(at.seed, place + 1);
     // The high half of a 64 x 64 bit product is uniform on [0, i] up to 2^-64 * (i + 1).
     const auto j = static_cast<int64_t>((static_cast<uint128>(drawn) * static_cast<uint64_t>(i + 1)) >> 64);
     std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(j)]);
   }
-  return order;
 }
 
 }  // namespace
@@ -151,13 +157,15 @@ uint64_t bits() {
 
 std::vector<int64_t> permutation(int64_t n) {
   GraphCapture::refuse("random::permutation", "the host decides by random numbers");
-  argument::not_negative("random::permutation", "n", n);
-  return permutation_at(take(2 * static_cast<uint64_t>(n)), n);
+  std::vector<int64_t> order = ascending(n);
+  shuffle(order, take(2 * static_cast<uint64_t>(n)));
+  return order;
 }
 
 std::vector<int64_t> permutation(int64_t n, uint64_t seed) {
-  argument::not_negative("random::permutation", "n", n);
-  return permutation_at({seed, 0}, n);
+  std::vector<int64_t> order = ascending(n);
+  shuffle(order, {seed, 0});
+  return order;
 }
 
 }  // namespace kusari::random

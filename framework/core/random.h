@@ -40,7 +40,8 @@ KUSARI_API void serialize(Serializer& serializer);
 
 /// 64 random bits from the stream; for the host's own decisions.
 KUSARI_API uint64_t bits();
-/// A random order of 0 .. n-1 (Fisher-Yates).
+/// A random order of 0 .. n-1 (Fisher-Yates). Throws ValueError for a negative n, OutOfMemoryError for one that does
+/// not fit into memory.
 KUSARI_API std::vector<int64_t> permutation(int64_t n);
 /// The random order of 0 .. n-1 that `seed` determines; leaves the stream alone.
 KUSARI_API std::vector<int64_t> permutation(int64_t n, uint64_t seed);

@@ -11,7 +11,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -167,7 +166,7 @@ class Pool {
     try {
       std::thread([this, worker = workers_] { work(worker); }).detach();
       ++workers_;
-    } catch (const std::system_error& error) {  // results do not depend on how many there are
+    } catch (const std::exception& error) {  // system_error or bad_alloc; results do not depend on how many there are
       max_workers_ = workers_;
       problem = error.what();
     }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/core/random.h"
 
 namespace kusari::datasets {
@@ -33,9 +34,12 @@ struct Splitter {
   std::vector<SubDataset> parts(int64_t n) const {
     if (n < 1) throw ValueError("split_dataset_n: n is " + std::to_string(n) + ": it must be at least 1");
     const int64_t size = dataset->size() / n;
-    std::vector<SubDataset> result;
-    for (int64_t i = 0; i < n; ++i) result.push_back(part(size * i, size * (i + 1)));
-    return result;
+    return in_host_memory("split_dataset_n", [&] {
+      std::vector<SubDataset> result;
+      result.reserve(static_cast<size_t>(n));
+      for (int64_t i = 0; i < n; ++i) result.push_back(part(size * i, size * (i + 1)));
+      return result;
+    });
   }
 };
 
@@ -55,13 +59,15 @@ std::vector<DatasetPair> cross_validation(const DatasetRef& dataset, int64_t n_f
     throw ValueError("get_cross_validation_datasets: the order has " + std::to_string(order.size()) +
                      " entries, but the data set has " + std::to_string(n) + " examples");
   }
-  std::vector<DatasetPair> folds;
-  for (int64_t i = n_folds - 1; i >= 0; --i) {
-    const int64_t test_size = n * (i + 1) / n_folds - n * i / n_folds;
-    folds.push_back(Splitter(dataset, order).pair(n - test_size));
-    std::rotate(order.begin(), order.end() - test_size, order.end());
-  }
-  return folds;
+  return in_host_memory("get_cross_validation_datasets", [&] {
+    std::vector<DatasetPair> folds;
+    for (int64_t i = n_folds - 1; i >= 0; --i) {
+      const int64_t test_size = n * (i + 1) / n_folds - n * i / n_folds;
+      folds.push_back(Splitter(dataset, order).pair(n - test_size));
+      std::rotate(order.begin(), order.end() - test_size, order.end());
+    }
+    return folds;
+  });
 }
 
 }  // namespace
@@ -106,7 +112,7 @@ std::vector<SubDataset> split_dataset_n_random(const DatasetRef& dataset, int64_
 }
 
 std::vector<DatasetPair> get_cross_validation_datasets(const DatasetRef& dataset, int64_t n_folds) {
-  std::vector<int64_t> order(static_cast<size_t>(dataset->size()));
+  std::vector<int64_t> order = host_vector<int64_t>({dataset->size()}, "get_cross_validation_datasets");
   std::iota(order.begin(), order.end(), int64_t{0});
   return cross_validation(dataset, n_folds, std::move(order));
 }

@@ -34,7 +34,7 @@ class KUSARI_API SubDataset final : public Dataset {
   Order order_;
 };
 
-/// The two parts of a data set.
+/// The two parts of a data set. What takes memory for each example or part, and has none, throws OutOfMemoryError.
 using DatasetPair = std::pair<SubDataset, SubDataset>;
 
 /// The first `split_at` examples and the others. chainer.datasets.split_dataset.

@@ -1,5 +1,7 @@
 #include "kusari/framework/distributed/run_ranks.h"
 
+#include <atomic>
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <thread>
@@ -38,7 +40,11 @@ void run_ranks(int n, const Callable<void(Communicator&)>& f, const RunRanksOpti
   std::vector<std::unique_ptr<collectives::Transport>> transports =
       collectives::thread_transports(n, options.intra_size);
   std::vector<std::exception_ptr> failures(static_cast<size_t>(n));
+  enum class Start : uint8_t { undecided, all, none };
+  std::atomic<Start> start{Start::undecided};
   const auto run_rank = [&](size_t rank) {
+    start.wait(Start::undecided);
+    if (start == Start::none) return;
     try {
       config.install();
       const random::LocalStream stream(seed);
@@ -57,8 +63,19 @@ void run_ranks(int n, const Callable<void(Communicator&)>& f, const RunRanksOpti
     }
   };
   std::vector<std::thread> threads;
-  for (size_t rank = 0; rank < static_cast<size_t>(n); ++rank) threads.emplace_back(run_rank, rank);
+  bool is_refused = false;
+  try {
+    for (size_t rank = 0; rank < static_cast<size_t>(n); ++rank) threads.emplace_back(run_rank, rank);
+  } catch (const std::exception&) {  // system_error or bad_alloc: the others would wait for this rank
+    is_refused = true;
+  }
+  start = is_refused ? Start::none : Start::all;
+  start.notify_all();
   for (std::thread& thread : threads) thread.join();
+  if (is_refused) {
+    throw WorkerError("run_ranks: no more than " + std::to_string(threads.size()) + " of " + std::to_string(n) +
+                      " threads can be started");
+  }
   std::exception_ptr first;
   for (const std::exception_ptr& failure : failures) {
     if (!failure) continue;

@@ -103,6 +103,10 @@ TEST_CASE("permutations hold every index once and follow the seed") {
   random::permutation(100, 5);
   CHECK_THROWS_AS(random::permutation(-1), ValueError);
   CHECK_THROWS_AS(random::permutation(-1, 5), ValueError);
+  CHECK_THROWS_WITH_AS(random::permutation(int64_t{1} << 62),
+                       "random::permutation: 4611686018427387904 numbers of 8 bytes do not fit into the host's memory",
+                       OutOfMemoryError);
+  CHECK_THROWS_AS(random::permutation(int64_t{1} << 45, 5), OutOfMemoryError);
   CHECK(random::state().offset == before.offset);
 }
 

@@ -1,10 +1,13 @@
 #include "kusari/framework/distributed/communicator.h"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +17,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/distributed/run_ranks.h"
+#include "kusari/tests/core/child_process.h"
 
 namespace kusari {
 namespace {
@@ -312,6 +316,31 @@ TEST_CASE("communicator: arguments") {
   });
   CHECK_THROWS_AS(run_ranks(0, [](Communicator&) {}), ValueError);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which need more memory than there will be
+TEST_CASE("communicator: threads that the system does not give") {
+  const testing::ChildResult child = testing::run_in_child("", "run many ranks in little memory");
+  CHECK_MESSAGE(child.exit_code == 0, child.output);
+}
+
+TEST_CASE("run many ranks in little memory" * doctest::skip()) {
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto bytes = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE)) + (rlim_t{32} << 20);  // a few stacks
+  const rlimit limit{bytes, bytes};
+  REQUIRE(::setrlimit(RLIMIT_AS, &limit) == 0);
+  std::atomic<int> calls{0};
+  std::string what;
+  try {
+    run_ranks(64, [&](Communicator&) { ++calls; });
+  } catch (const WorkerError& error) {
+    what = error.what();
+  }
+  CHECK(what.starts_with("run_ranks: no more than "));
+  CHECK(what.ends_with(" of 64 threads can be started"));
+  CHECK(calls == 0);
+}
+#endif
 
 TEST_CASE("communicator: ranks that are threads draw the same random numbers") {
   std::vector<uint64_t> drawn(3);

@@ -42,4 +42,5 @@ TEST_CASE("failures keep the classes of errors") {
   CHECK_THROWS_WITH_AS(pass_on(std::range_error("what")), "Iterator: example 3: what", Error);
   CHECK_THROWS_AS(pass_on(std::bad_alloc()), OutOfMemoryError);
   CHECK_THROWS_AS(pass_on(17), Error);
+  static_assert(noexcept(failure_of(nullptr)));
 }

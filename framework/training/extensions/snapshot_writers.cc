@@ -4,7 +4,6 @@
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -34,7 +33,7 @@ bool start_thread(const char* writer, std::thread& thread, Run run) {
   try {
     thread = std::thread(std::move(run));
     return true;
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {  // system_error or bad_alloc
     log::warn(std::string(writer) +
               ": no thread can be started, so that training waits for the snapshot: " + error.what());
     return false;
