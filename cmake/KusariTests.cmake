@@ -182,7 +182,7 @@ if(test_support_sources)
     foreach(part RANGE 1 6)
       list(APPEND drawn_sources "${drawn_folder}/calls_${part}.cc")
     endforeach()
-    file(GLOB_RECURSE drawn_headers CONFIGURE_DEPENDS framework/*.h)
+    file(GLOB_RECURSE drawn_headers CONFIGURE_DEPENDS framework/*.h iterators/*.h)
     add_custom_command(
       OUTPUT ${drawn_sources} "${drawn_folder}/fields.h"
       COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tests/misuse_drawn/generate_calls.py"
@@ -191,7 +191,7 @@ if(test_support_sources)
       COMMENT "Writing calls of what the headers declare"
       VERBATIM)
     target_sources(test_misuse_drawn PRIVATE tests/misuse_drawn/calls_by_hand.cc tests/misuse_drawn/draw.cc
-                                             tests/misuse_drawn/plan.cc ${drawn_sources})
+                                             tests/misuse_drawn/draw_datasets.cc tests/misuse_drawn/plan.cc ${drawn_sources})
     target_include_directories(test_misuse_drawn PRIVATE tests/misuse_drawn "${drawn_folder}")
     # The test's own limit of memory cannot be set then, and several arrays that just fitted would end the process.
     if(KUSARI_SANITIZE MATCHES "address")

@@ -24,6 +24,10 @@ std::vector<int64_t> BucketOrderSampler::operator()(std::span<const int64_t> cur
     throw ValueError("BucketOrderSampler: there are " + std::to_string(n) + " examples and " +
                      std::to_string(lengths_.size()) + " lengths: it must be one for each");
   }
+  if (position < 0 || position > n) {
+    throw ValueError("BucketOrderSampler: position is " + std::to_string(position) + ": it must be 0 .. " +
+                     std::to_string(n));
+  }
   const auto shuffled = [&](int64_t count) {
     return seed_ ? random::permutation(count, mixed(*seed_, draws_++)) : random::permutation(count);
   };

@@ -25,7 +25,7 @@ class KUSARI_API BucketOrderSampler final : public OrderSampler {
   /// lengths: one for each example. Throws ValueError for a batch_size or a pool below 1.
   BucketOrderSampler(std::vector<int64_t> lengths, int64_t batch_size, const Options& options = {});
 
-  /// Throws ValueError when there are not as many examples as lengths.
+  /// Throws ValueError when there are not as many examples as lengths, and for a position outside the sweep.
   std::vector<int64_t> operator()(std::span<const int64_t> current_order, int64_t position) override;
   void serialize(Serializer& serializer) override;
 

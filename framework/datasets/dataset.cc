@@ -1,8 +1,13 @@
 #include "kusari/framework/datasets/dataset.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <limits>
+#include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/datasets/range_indices.h"
 
 namespace kusari::datasets {
@@ -10,7 +15,7 @@ namespace kusari::datasets {
 std::vector<int64_t> range_indices(const char* call, const Range& range, int64_t size) {
   if (range.step == 0) throw ValueError(std::string(call) + ": step is 0: it must be another number");
   const bool forward = range.step > 0;
-  const int64_t step = std::clamp(range.step, -size - 1, size + 1);  // larger ones do the same, and may overflow
+  const int64_t step = std::max(range.step, -std::numeric_limits<int64_t>::max());
   const int64_t lowest = forward ? 0 : -1, highest = forward ? size : size - 1;
   const auto place = [&](const std::optional<int64_t>& given, int64_t otherwise) {
     if (!given) return otherwise;
@@ -18,8 +23,9 @@ std::vector<int64_t> range_indices(const char* call, const Range& range, int64_t
   };
   const int64_t start = place(range.start, forward ? lowest : highest);
   const int64_t stop = place(range.stop, forward ? highest : lowest);
-  std::vector<int64_t> indices;
-  for (int64_t i = start; forward ? i < stop : i > stop; i += step) indices.push_back(i);
+  const int64_t distance = forward ? stop - start : start - stop;
+  std::vector<int64_t> indices = host_vector<int64_t>({distance <= 0 ? 0 : (distance - 1) / std::abs(step) + 1}, call);
+  for (int64_t k = 0; k < std::ssize(indices); ++k) indices[static_cast<size_t>(k)] = start + k * step;
   return indices;
 }
 
@@ -28,10 +34,12 @@ Dataset::~Dataset() = default;
 Keys Dataset::keys() const { return {}; }
 
 std::vector<Example> Dataset::take(std::span<const int64_t> indices) const {
-  std::vector<Example> examples;
-  examples.reserve(indices.size());
-  for (const int64_t i : indices) examples.push_back((*this)[i]);
-  return examples;
+  return in_host_memory("Dataset::take", [&] {
+    std::vector<Example> examples;
+    examples.reserve(indices.size());
+    for (const int64_t i : indices) examples.push_back((*this)[i]);
+    return examples;
+  });
 }
 
 std::vector<Example> Dataset::slice(const Range& range) const {

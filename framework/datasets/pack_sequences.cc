@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/datasets/convert.h"
 #include "kusari/framework/functions/rnn/packed_sequence.h"
 
@@ -68,7 +69,7 @@ Example pack_sequences(std::span<const Example> batch, const Device& device) {
     }
     if (!batch[0][component].is_defined()) fail(0, component, "is an undefined array");
     if (batch[0][component].ndim() > 0) {
-      pack(batch, component, device, &result);
+      in_host_memory("pack_sequences", [&] { pack(batch, component, device, &result); });
       continue;
     }
     std::vector<Example> numbers;

@@ -5,6 +5,11 @@ namespace {
 
 using namespace datasets;
 
+struct Endless final : Dataset {
+  int64_t size() const override { return int64_t{1} << 62; }
+  Example get(int64_t) const override { return {ones({2})}; }
+};
+
 TEST_CASE("misuse: datasets") {
   check_misuses({
       {[] { TupleDataset(ones({2}), ones({3})); }, is<ValueError>,
@@ -40,6 +45,35 @@ TEST_CASE("misuse: datasets") {
        "get_cross_validation_datasets: n_folds is 0: it must be 1 .. 10, the size of the data set"},
       {[] { get_cross_validation_datasets(ten_examples(), 11); }, is<ValueError>,
        "get_cross_validation_datasets: n_folds is 11: it must be 1 .. 10, the size of the data set"},
+      {[] { split_dataset_n(ten_examples(), int64_t{1} << 62); }, is<OutOfMemoryError>,
+       "split_dataset_n: the host's memory is exhausted"},
+      {[] { split_dataset_random(Endless(), 5); }, is<OutOfMemoryError>,
+       "random::permutation: 4611686018427387904 numbers of 8 bytes do not fit into the host's memory"},
+      {[] { split_dataset_n_random(Endless(), 3, 1); }, is<OutOfMemoryError>,
+       "random::permutation: 4611686018427387904 numbers of 8 bytes do not fit into the host's memory"},
+      {[] { get_cross_validation_datasets(Endless(), 3); }, is<OutOfMemoryError>,
+       "get_cross_validation_datasets: 4611686018427387904 numbers of 8 bytes do not fit into the host's memory"},
+      {[] {
+         datasets::ExampleRandom random(1);
+         transforms::RandomBoxCrop()({ones({3, 8, 8}), {Box{0, 0, 4, 4}}, {}}, random);
+       },
+       is<ValueError>, "transforms: the image has 1 boxes but index has 0: it must have one for each"},
+      {[] { Endless().slice({}); }, is<OutOfMemoryError>,
+       "Dataset::slice: 4611686018427387904 numbers of 8 bytes do not fit into the host's memory"},
+      {[] {
+         ImageDataset({"a.png", "b.png"}).name(2);
+       },
+       is<IndexError>, "ImageDataset::name: index 2 is out of range: the data set has 2 examples"},
+      {[] {
+         const LabeledImageDataset images({{"a.png", 0}});
+         images.name(-1);
+       },
+       is<IndexError>, "LabeledImageDataset::name: index -1 is out of range: the data set has 1 examples"},
+      {[] {
+         transforms::Normalize()(ones({1}).broadcast_to({1, 1, int64_t{1} << 45}));
+       },
+       is<OutOfMemoryError>,
+       "transforms::Normalize: 35184372088832 x 1 numbers of 4 bytes do not fit into the host's memory"},
       {[] { SubDataset(ten_examples(), 5, 2); }, is<ValueError>,
        "SubDataset: examples 5 .. 2 are asked for, but the data set has 10"},
       {[] { SubDataset(ten_examples(), 0, 99); }, is<ValueError>,

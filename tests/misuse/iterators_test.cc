@@ -34,6 +34,15 @@ TEST_CASE("misuse: iterators") {
        "MultiprocessIterator: batch_size is 0: it must be positive"},
       {[] { MultiprocessIterator(ten_examples(), 2, {.n_processes = -1}); }, is<ValueError>,
        "MultiprocessIterator: n_processes is -1: it must be positive and at most 65536, or 0 for all cores"},
+      {[] { SerialIterator(ten_examples(), 2).peek(-1); }, is<ValueError>,
+       "SerialIterator::peek: ahead is -1: it must not be negative"},
+      {[] { SerialIterator(ten_examples(), 2).peek(65537); }, is<ValueError>,
+       "SerialIterator::peek: ahead is 65537: it must be at most 65536"},
+      {[] {
+         const std::vector<int64_t> order = {0, 1, 2};
+         BucketOrderSampler({4, 5, 6}, 2)(order, 4);
+       },
+       is<ValueError>, "BucketOrderSampler: position is 4: it must be 0 .. 3"},
       {[] {
          SerialIterator it(TupleDataset(ones({0, 3})), 2);
          it.next();

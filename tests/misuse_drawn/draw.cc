@@ -97,6 +97,10 @@ int64_t Draw::integer(const char* name, int64_t lowest, int64_t highest) {
         value = random_.between(-10, 30);
     }
   }
+  // More than that may be asked for, but takes its time.
+  if (const std::string_view ahead = name; ahead == "n_prefetch" || ahead == "ahead") {
+    value = value <= 65536 ? std::min<int64_t>(value, 100) : value;
+  }
   value = std::clamp(value, lowest, highest);
   note(name, std::to_string(value));
   return value;

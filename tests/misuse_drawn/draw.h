@@ -59,6 +59,13 @@ struct As {};
 template <class T>
 concept Aggregate = FieldsOf<T>::kKnown;
 
+/// A first member that must be given.
+struct FirstMember {
+  operator datasets::transforms::Size() const { return 3; }
+  operator datasets::transforms::Margins() const { return 1; }
+  operator datasets::transforms::Window() const { return {0, 0, 3}; }
+};
+
 class Draw {
  public:
   Draw(const char* call, uint64_t seed, Progress& progress, Layouts layouts = Layouts::any);
@@ -132,11 +139,27 @@ class Draw {
   Array* draw(As<Array*>, const char* name);
   KVCache* draw(As<KVCache*>, const char* name);
   KVCacheLayer* draw(As<KVCacheLayer*>, const char* name);
+  RandomState draw(As<RandomState>, const char* name);
+  datasets::DatasetRef draw(As<datasets::DatasetRef>, const char* name);
+  datasets::Example draw(As<datasets::Example>, const char* name);
+  datasets::ExampleRandom draw(As<datasets::ExampleRandom>, const char* name);
+  datasets::Column draw(As<datasets::Column>, const char* name);
+  datasets::ColumnSource draw(As<datasets::ColumnSource>, const char* name);
+  datasets::RowSelection draw(As<datasets::RowSelection>, const char* name);
+  datasets::TabularView draw(As<datasets::TabularView>, const char* name);
+  datasets::Padding draw(As<datasets::Padding>, const char* name);
+  datasets::transforms::Size draw(As<datasets::transforms::Size>, const char* name);
+  datasets::transforms::Margins draw(As<datasets::transforms::Margins>, const char* name);
+  datasets::transforms::Window draw(As<datasets::transforms::Window>, const char* name);
+  iterators::OrderSamplerRef draw(As<iterators::OrderSamplerRef>, const char* name);
   int64_t integer(const char* name, int64_t lowest, int64_t highest);
 
   template <class T>
   requires(std::integral<T> && !std::same_as<T, bool>) T draw(As<T>, const char* name) {
-    return static_cast<T>(integer(name, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+    constexpr auto kHighest = static_cast<uint64_t>(std::numeric_limits<T>::max());
+    constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+    return static_cast<T>(integer(name, static_cast<int64_t>(std::numeric_limits<T>::min()),
+                                  static_cast<int64_t>(kHighest < kMost ? kHighest : kMost)));
   }
   template <class T>
   requires std::is_enum_v<T> T draw(As<T>, const char* name) {
@@ -150,6 +173,15 @@ class Draw {
   }
 
   // --- what is made of others ---------------------------------------------------------------------------------------
+  /// One that returns what was drawn, one that throws, or none.
+  template <class R, class... Arguments>
+  Callable<R(Arguments...)> draw(As<Callable<R(Arguments...)>>, const char* name) {
+    const auto kind = nasty() ? random_.below(3) : 0;
+    note(name, "function " + std::to_string(kind));
+    if (kind == 1) return nullptr;
+    if (kind == 2) return [](Arguments...) -> R { throw ValueError("a function's own error"); };
+    return [result = make<R>(name)](Arguments...) { return result; };
+  }
   template <class T>
   std::optional<T> draw(As<std::optional<T>>, const char* name) {
     if (random_.chance(0.5)) return std::nullopt;
@@ -183,7 +215,13 @@ class Draw {
   /// Most members keep what they begin with.
   template <Aggregate T>
   T draw(As<T>, const char* name) {
-    T value{};
+    T value = [] {
+      if constexpr (requires { T{}; }) {
+        return T{};
+      } else {
+        return T{FirstMember()};
+      }
+    }();
     note(name, "{");
     const double changed = random_.chance(0.3) ? 0 : 0.35;
     FieldsOf<T>::each(value, [&](const char* field, auto& member) {

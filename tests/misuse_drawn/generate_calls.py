@@ -16,8 +16,10 @@ from header_reader import Reader, Unreadable, skip_angles, text_of
 
 # Folders whose public headers are drawn from, and single headers.
 FOLDERS = ("framework/functions/", "framework/xp/", "framework/distributions/", "framework/links/", "framework/initializers/",
-           "framework/distributed/functions/")
-HEADERS = ("framework/core/array.h", "framework/kernels/axes.h", "framework/kernels/array_math.h", "framework/autograd/variable.h")
+           "framework/distributed/functions/", "framework/datasets/", "iterators/")
+HEADERS = ("framework/core/array.h", "framework/core/random.h", "framework/kernels/axes.h", "framework/kernels/array_math.h", "framework/autograd/variable.h")
+# Of these, options and enumerations alone.
+TYPES = ("framework/kernels/image_resampling.h",)
 # Namespaces whose functions are called, with what users call them.
 NAMESPACES = {
     "kusari": "",
@@ -29,6 +31,9 @@ NAMESPACES = {
     "kusari::random": "random::",
     "kusari::utils": "utils::",
     "kusari::distributed::functions": "distributed::functions::",
+    "kusari::datasets": "datasets::",
+    "kusari::datasets::transforms": "datasets::transforms::",
+    "kusari::iterators": "iterators::",
 }
 # Classes of objects that are drawn themselves and whose methods are called. Of other classes each constructor is called.
 VALUES = ("Array", "Variable")
@@ -89,6 +94,47 @@ LEFT_OUT = {
     "L::SSD300": "takes seconds to make",
     "L::VGG16Extractor300": "takes seconds to make",
     "L::DetectionTrainChain": "wraps a model",
+    # Data sets and what reads them.
+    "random::serialize": "takes a file",
+    "datasets::DatasetRef": "is drawn itself",
+    "datasets::Converter": "takes callables",
+    "datasets::ColumnSource": "is drawn itself",
+    "datasets::RowSelection": "is drawn itself",
+    "datasets::TabularView": "is drawn itself: see DelegateDataset",
+    "datasets::TabularDataset::get_examples": "is called with indices in range",
+    "datasets::DelegateDataset::get_examples": "is called with indices in range",
+    "datasets::TransformDataset(DatasetRef dataset, F transform, std::optional<Keys> keys)": "takes what users write",
+    "datasets::TupleDataset(const Array& first, const Arrays& rest)": "takes any number: see the one of an Example",
+    "datasets::transforms::on_image": "takes what users write",
+    "datasets::transforms::on_boxes": "takes what users write",
+    "datasets::transforms::Compose": "takes what users write",
+    "datasets::get_stroke_digits": "takes seconds to make",
+    "datasets::find_dataset_file": "for data sets",
+    "datasets::create_cached_file": "writes a file",
+    "datasets::cache_or_load_file": "writes a file",
+    "datasets::cache_dataset": "writes a file",
+    "datasets::ExampleFileWriter": "writes a file",
+    "datasets::save_png": "writes a file",
+    "datasets::get_dataset_directory": "makes a folder",
+    "datasets::set_dataset_root": "is the process's",
+    "datasets::cached_download": "downloads",
+    "datasets::get_mnist": "downloads",
+    "datasets::get_fashion_mnist": "downloads",
+    "datasets::get_kuzushiji_mnist": "downloads",
+    "datasets::get_cifar10": "downloads",
+    "datasets::get_cifar100": "downloads",
+    "datasets::get_svhn": "downloads",
+    "datasets::get_ptb_words": "downloads",
+    "datasets::get_ptb_words_vocabulary": "downloads",
+    "datasets::get_wikitext2_words": "downloads",
+    "datasets::get_wikitext2_words_vocabulary": "downloads",
+    "datasets::get_tiny_shakespeare": "downloads",
+    "iterators::DatasetIterator::dataset": "returns what it was given",
+    "iterators::MultiprocessIterator": "starts processes",
+    "iterators::EpochState": "for iterators",
+    "iterators::failure_of": "for iterators",
+    "iterators::failure_text": "for iterators",
+    "iterators::throw_failure": "for iterators",
     "L::freeze_batch_normalization": "takes a model",
 }
 # Methods that Link gives each link are tested with models: tests/links.
@@ -143,13 +189,20 @@ class Writer:
                     if not self.is_left_out(name + "::" + method.name):
                         self.add(c.namespace, name + "::" + method.spelled(), method, c)
             return
-        if self.is_left_out(name) or c.is_abstract or not c.declares_constructor:
+        if self.is_left_out(name) or c.is_abstract:
+            return
+        if is_aggregate(c) and any(m.name == "operator ()" for m in c.methods):
+            code = [f'  const auto object = std::make_unique<{c.name}>(draw.make<{c.name}>("self"));'] + self.method_calls(c)
+            self.entries.append((name, c.namespace, False, code))
+        if not c.declares_constructor:
             return
         if c.is_template:
             self.unreadable.append(f"{c.header}: {name}: a class template")
             return
         for constructor in c.constructors:
-            self.add(c.namespace, NAMESPACES[c.namespace] + constructor.spelled(), constructor, c)
+            spelled = NAMESPACES[c.namespace] + constructor.spelled()
+            if not self.is_left_out(spelled):
+                self.add(c.namespace, spelled, constructor, c)
         for method in c.methods:
             if method.is_static and not self.is_left_out(name + "::" + method.name):
                 self.add(c.namespace, name + "::" + method.spelled(), method, c)
@@ -285,11 +338,15 @@ class Writer:
         ]
 
 
+def is_aggregate(c):
+    return c.fields and not (c.is_template or c.declares_constructor or c.has_private_members or c.bases or c.is_abstract)
+
+
 def fields_header(reader):
     lines = ["// Written by generate_calls.py.", "#pragma once", "", '#include "fields_of.h"', '#include "kusari/kusari.h"', ""]
     lines.append("namespace kusari::misuse_drawn {")
     for c in reader.classes:
-        if not c.fields or c.is_template or c.declares_constructor or c.has_private_members or c.bases or c.is_abstract:
+        if not is_aggregate(c):
             continue
         if not c.is_public_header and c.namespace not in NAMESPACES:
             continue
@@ -382,6 +439,7 @@ def generate(source, output, parts, left_out):
     # Options and enumerations may stand in a header of their own.
     others = [str(p.relative_to(source)) for folder in FOLDERS for p in sorted((source / folder).rglob("*.h"))]
     reader = Reader(NAMESPACES)
+    others += [h for h in TYPES if (source / h).exists()]
     for header in wanted + [h for h in others if h not in wanted]:
         try:
             reader.read(source / header, header, header in wanted)

@@ -98,6 +98,27 @@ class GenerateCalls(unittest.TestCase):
         self.assertIn("object->operator()(b0)", code)
         self.assertNotIn("helper", code)
 
+    def test_aggregates(self):
+        names, code, fields = calls_of(
+            """
+            namespace kusari::functions {
+            struct KUSARI_API Scaled {
+              double factor = 2;
+              Array operator()(const Array& x) const;
+            };
+            struct Plain { double factor = 2; };
+            }  // namespace kusari::functions
+            """
+        )
+        self.assertEqual(names, ["F::Scaled"])
+        self.assertIn('std::make_unique<Scaled>(draw.make<Scaled>("self"))', code)
+        self.assertIn("object->operator()(b0)", code)
+        self.assertIn("FieldsOf<kusari::functions::Plain>", fields)
+
+    def test_constructors_that_are_left_out(self):
+        two = "namespace kusari::links { class Two { public: Two(int64_t n); Two(double x); }; }"
+        self.assertEqual(calls_of(two, ["L::Two(double x)"])[0], ["L::Two(int64_t n)"])
+
     def test_refusals(self):
         strange = "namespace kusari::functions { KUSARI_API Variable strange(void (*callback)(int)); }"
         self.assertIn("F::strange: a parameter", calls_of(strange))

@@ -98,7 +98,10 @@ ImageFolderDataset::ImageFolderDataset(Found found, const ClassImageDatasetOptio
 ImageFolderDataset::ImageFolderDataset(const std::string& root, const ClassImageDatasetOptions& options)
     : ImageFolderDataset(Found(root, options), options) {}
 
-std::string ImageFolderDataset::name(int64_t i) const { return paths_[static_cast<size_t>(i)]; }
+std::string ImageFolderDataset::name(int64_t i) const {
+  check_index("ImageFolderDataset::name", i, size());
+  return paths_[static_cast<size_t>(i)];
+}
 
 std::span<const uint8_t> ImageFolderDataset::load(int64_t i, std::vector<uint8_t>& buffer) const {
   return read_whole("ImageFolderDataset", name(i), buffer);
@@ -146,6 +149,7 @@ TarImageDataset::TarImageDataset(const std::vector<std::string>& shards, const C
     : TarImageDataset(Found(shards, options), options) {}
 
 std::string TarImageDataset::name(int64_t i) const {
+  check_index("TarImageDataset::name", i, size());
   const Place& place = places_[static_cast<size_t>(i)];
   const TarArchive& shard = shards_[place.shard];
   return shard.path() + ": entry '" + shard.entries()[place.entry].name + "'";

@@ -26,7 +26,7 @@ class KUSARI_API EncodedImageDataset : public Dataset {
   Example get(int64_t i) const final;
   /// With skip_broken: how many files have been found so far that cannot be read. Each was reported once, as a warning.
   int64_t broken() const;
-  /// Path of file i, or its place in an archive.
+  /// Path of file i, or its place in an archive. Throws IndexError unless 0 <= i < size().
   virtual std::string name(int64_t i) const = 0;
 
  protected:

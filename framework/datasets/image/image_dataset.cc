@@ -23,7 +23,10 @@ ImageDataset::ImageDataset(std::vector<std::string> paths, const ImageDatasetOpt
 ImageDataset::ImageDataset(const std::string& list, const ImageDatasetOptions& options)
     : ImageDataset(read_paths("ImageDataset", list), options) {}
 
-std::string ImageDataset::name(int64_t i) const { return join(root_, paths_[static_cast<size_t>(i)]); }
+std::string ImageDataset::name(int64_t i) const {
+  check_index("ImageDataset::name", i, size());
+  return join(root_, paths_[static_cast<size_t>(i)]);
+}
 
 std::span<const uint8_t> ImageDataset::load(int64_t i, std::vector<uint8_t>& buffer) const {
   return read_whole("ImageDataset", name(i), buffer);
@@ -39,7 +42,10 @@ LabeledImageDataset::LabeledImageDataset(std::vector<LabeledPath> pairs, const I
 LabeledImageDataset::LabeledImageDataset(const std::string& list, const ImageDatasetOptions& options)
     : LabeledImageDataset(read_labeled_paths("LabeledImageDataset", list), options) {}
 
-std::string LabeledImageDataset::name(int64_t i) const { return join(root_, pairs_[static_cast<size_t>(i)].first); }
+std::string LabeledImageDataset::name(int64_t i) const {
+  check_index("LabeledImageDataset::name", i, size());
+  return join(root_, pairs_[static_cast<size_t>(i)].first);
+}
 
 std::span<const uint8_t> LabeledImageDataset::load(int64_t i, std::vector<uint8_t>& buffer) const {
   return read_whole("LabeledImageDataset", name(i), buffer);

@@ -35,6 +35,7 @@ std::vector<MultiZippedImageDataset::Member> MultiZippedImageDataset::members_of
 }
 
 std::string MultiZippedImageDataset::name(int64_t i) const {
+  check_index("ZippedImageDataset::name", i, size());
   const Member& member = members_[static_cast<size_t>(i)];
   return member.zip.path() + ": entry '" + member.entry->name + "'";
 }

@@ -1,6 +1,9 @@
 #include "kusari/framework/datasets/transforms/bbox.h"
 
 #include <algorithm>
+#include <string>
+
+#include "kusari/framework/core/error.h"
 
 namespace kusari::datasets::transforms {
 
@@ -59,6 +62,10 @@ KeptBoxes crop_bbox(std::span<const Box> bbox, const Window& window, bool allow_
 }
 
 BoxedImage detail::crop_boxed(const BoxedImage& boxed, const Window& window, bool allow_outside_center) {
+  if (boxed.index.size() != boxed.bbox.size()) {
+    throw ValueError("transforms: the image has " + std::to_string(boxed.bbox.size()) + " boxes but index has " +
+                     std::to_string(boxed.index.size()) + ": it must have one for each");
+  }
   KeptBoxes kept = crop_bbox(boxed.bbox, window, allow_outside_center);
   BoxedImage result{Crop{window}(boxed.image), std::move(kept.bbox), {}};
   for (const int64_t i : kept.index) result.index.push_back(boxed.index[static_cast<size_t>(i)]);

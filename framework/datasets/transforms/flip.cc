@@ -35,7 +35,7 @@ void copy_reversed(const T* from, T* to, int64_t n, int64_t channels) {
 
 Array Flip::operator()(const Array& image) const {
   detail::check_image("transforms::Flip", image);
-  if (!horizontal && !vertical) return image;
+  if ((!horizontal && !vertical) || image.size() == 0) return image;
   const Array rows = detail::with_pixel_rows(image);
   const int64_t channels = rows.shape()[0], height = rows.shape()[1], width = rows.shape()[2];
   const Array out = empty_image(channels, {height, width}, rows.dtype());

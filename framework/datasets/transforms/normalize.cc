@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/core/threads.h"
 
 namespace kusari::datasets::transforms {
@@ -22,6 +23,7 @@ Array normalize(const Array& image, const Mean& mean, const std::vector<float>& 
   const Array rows = detail::with_pixel_rows(image);
   const int64_t channels = rows.shape()[0], height = rows.shape()[1], pitch = rows.shape()[2] * channels;
   const Array out = empty_image(channels, detail::size_of(rows), Dtype::float32);
+  if (out.size() == 0) return out;  // of how many rows ever
   detail::visit_image(rows, [&](auto zero) {
     using T = decltype(zero);
     const int64_t rows_per_thread = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, pitch));
@@ -43,7 +45,7 @@ std::vector<float> per_element(const char* argument, const std::vector<double>& 
                      " numbers but the image has shape " + to_string(image.shape()) + ": it must have 1 or one for " +
                      "each channel");
   }
-  std::vector<float> row(static_cast<size_t>(image.shape()[2]) * channels);
+  std::vector<float> row = host_vector<float>({image.shape()[2], image.shape()[0]}, "transforms::Normalize");
   for (size_t i = 0; i < row.size(); ++i) {
     row[i] = static_cast<float>(values.size() == 1 ? values[0] : values[i % channels]);
   }
@@ -76,7 +78,7 @@ Array SubtractMean::operator()(const Array& image) const {
                     ": it must be float32 of the same shape");
   }
   const Array means = detail::with_pixel_rows(mean);
-  const std::vector<float> row(static_cast<size_t>(image.shape()[0] * image.shape()[2]), static_cast<float>(deviation));
+  const auto row = host_vector<float>({image.shape()[2], image.shape()[0]}, call, static_cast<float>(deviation));
   return normalize(
       image, [&](int64_t y) { return means.data<float>() + y * means.strides()[1]; }, row);
 }

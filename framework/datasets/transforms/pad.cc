@@ -41,6 +41,7 @@ Array Pad::operator()(const Array& image) const {
   }
   const Size size(height + top + bottom, width + left + right);
   const Array out = empty_image(channels, size, rows.dtype());
+  if (out.size() == 0) return out;  // of how many rows ever
   detail::visit_image(rows, [&](auto zero) {
     using T = decltype(zero);
     const T blank = Scalar(value).as<T>();
