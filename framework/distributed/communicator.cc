@@ -1,7 +1,6 @@
 #include "kusari/framework/distributed/communicator.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/core/number_text.h"
 #include "kusari/framework/distributed/array_messages.h"
+#include "kusari/framework/distributed/byte_messages.h"
 #include "kusari/framework/distributed/multi_node_optimizer.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/kernels/all_reduce.h"
@@ -328,20 +328,18 @@ std::string Communicator::allreduce_obj(
 }
 
 NamedNumbers Communicator::allreduce_obj(const NamedNumbers& numbers) const {
-  std::string bytes;
+  MessageWriter own;
+  own.number(static_cast<int64_t>(numbers.size()));
   for (const auto& [key, value] : numbers) {
-    char number[sizeof(double)];
-    std::memcpy(number, &value, sizeof(double));
-    bytes.append(number, sizeof(double)).append(key).push_back('\0');
+    own.text(key);
+    own.real(value);
   }
   NamedNumbers sums;
-  for (const std::string& message : group().allgather({"allreduce_obj"}, bytes)) {
-    for (size_t at = 0; at + sizeof(double) < message.size();) {
-      double value;
-      std::memcpy(&value, message.data() + at, sizeof(double));
-      const std::string key = message.c_str() + at + sizeof(double);
-      at += sizeof(double) + key.size() + 1;
-      sums[key] += value;
+  for (const std::string& message : group().allgather({"allreduce_obj"}, own.bytes())) {
+    MessageReader reader("Communicator::allreduce_obj", message);
+    for (int64_t n = reader.number(); n > 0; --n) {
+      const std::string key = reader.text();
+      sums[key] += reader.real();
     }
   }
   return sums;

@@ -176,6 +176,8 @@ TEST_CASE("communicator: objects") {
     distributed::NamedNumbers numbers{{"loss", comm.rank()}};
     if (comm.rank() == 1) numbers["only here"] = 5;
     CHECK(comm.allreduce_obj(numbers) == distributed::NamedNumbers{{"loss", 6}, {"only here", 5}});
+    const std::string odd("a\0b", 3);
+    CHECK(comm.allreduce_obj({{odd, 1}, {"c", 2}}) == distributed::NamedNumbers{{odd, 4}, {"c", 8}});
   });
 }
 

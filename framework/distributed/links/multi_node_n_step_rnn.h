@@ -4,9 +4,11 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "kusari/framework/autograd/variable.h"
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/distributed/communicator.h"
 #include "kusari/framework/distributed/functions/pseudo_connect.h"
@@ -38,7 +40,8 @@ class MultiNodeNStepRNN : public Chain {
   MultiNodeNStepRNN(Rnn link, const Communicator& communicator, const MultiNodeNStepRnnOptions& options = {})
       : actual_rnn{*this, "actual_rnn", std::move(link)}, comm_{communicator}, options_{options} {}
 
-  /// xs: sequences as the link takes them, a span or a PackedSequence. Throws what the link, send and recv throw.
+  /// xs: sequences as the link takes them, a span or a PackedSequence. Throws ValueError when the rank sends as many
+  /// states as another link has, and what the link, send and recv throw.
   template <class Sequences>
   auto operator()(const Sequences& xs) const {
     Variables states;
@@ -47,7 +50,9 @@ class MultiNodeNStepRNN : public Chain {
     } else {
       states = Variables(Variable(), Variable());
     }
-    if constexpr (requires { actual_rnn(states[0], states[0], xs); }) {
+    constexpr bool has_cells = requires { actual_rnn(states[0], states[0], xs); };
+    if (options_.rank_in) expect_states(states.size(), has_cells ? 2 : 1);
+    if constexpr (has_cells) {
       auto output = actual_rnn(states[0], states[1], xs);
       const Variable sent = give({output.hy, output.cy});
       return MultiNodeRnnOutput<decltype(output)>{std::move(output), sent};
@@ -64,6 +69,11 @@ class MultiNodeNStepRNN : public Chain {
   Child<Rnn> actual_rnn;
 
  private:
+  void expect_states(size_t found, size_t wanted) const {
+    if (found == wanted) return;
+    throw ValueError("MultiNodeNStepRNN: rank " + std::to_string(*options_.rank_in) + " sent " + std::to_string(found) +
+                     " states but the link has " + std::to_string(wanted));
+  }
   Variable give(std::initializer_list<Variable> states) const {
     return options_.rank_out ? functions::send(states, comm_, *options_.rank_out) : Variable();
   }

@@ -95,7 +95,7 @@ BatchNormalization::Fixed BatchNormalization::fixed(const Variable& x, const Bat
   const Variable gamma_or_1 = scale();
   const Dtype dtype = promote(promote(x.dtype(), gamma_or_1.dtype()), Dtype::float32);
   const BatchMoments moments = exchange_->moments(x, aggregated_axes(x.ndim()), dtype);
-  if (!config().in_recomputing) {
+  if (!config().in_recomputing && moments.count > 0) {
     const auto average = [weight = 1 - count(call)](const Array& running, const Array& value, double factor) {
       pointwise_to(running, kernels::Add{}, running * (1 - weight), value * (weight * factor));
     };

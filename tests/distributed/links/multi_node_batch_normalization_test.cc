@@ -73,6 +73,19 @@ TEST_CASE("MultiNodeBatchNormalization: gradients of first and second order are 
 /// Batches of 2, 1, 4 and no examples.
 constexpr int64_t kExamples[] = {2, 1, 4, 0};
 
+TEST_CASE("MultiNodeBatchNormalization: batches that are empty on all ranks leave the running statistics alone") {
+  on_ranks<int>(2, [&](Communicator& comm) {
+    MultiNodeBatchNormalization link(3, comm);
+    link.avg_mean.fill(5);
+    link.avg_var.fill(3);
+    link(zeros({0, 3}));
+    link(zeros({4, 3, 0, 2}));
+    CHECK(link.avg_mean.to_vector<float>() == std::vector<float>(3, 5));
+    CHECK(link.avg_var.to_vector<float>() == std::vector<float>(3, 3));
+    return 0;
+  });
+}
+
 TEST_CASE("MultiNodeBatchNormalization: uneven batches, one of them empty, give what the whole batch gives") {
   for (const int n : {2, 3, 4}) {
     CAPTURE(n);

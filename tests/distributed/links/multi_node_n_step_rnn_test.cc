@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/links/rnn/n_step_gru.h"
 #include "kusari/framework/links/rnn/n_step_lstm.h"
@@ -81,6 +82,20 @@ TEST_CASE("create_multi_node_n_step_rnn: an encoder and a decoder on two ranks")
     const auto first = encoder({}, sequences(10));
     const auto second = decoder(first.hy, sequences(20));
     (sum_of(first.ys) + sum_of(second.ys)).backward();
+  });
+}
+
+TEST_CASE("create_multi_node_n_step_rnn: states of another kind of link are refused") {
+  on_ranks<int>(2, [&](Communicator& comm) {
+    if (comm.is_root()) {
+      auto own = create_multi_node_n_step_rnn(made<L::NStepGRU>(1), comm, {.rank_out = 1});
+      own(std::span<const Variable>(sequences(10)));
+    } else {
+      auto own = create_multi_node_n_step_rnn(made<L::NStepLSTM>(50), comm, {.rank_in = 0});
+      CHECK_THROWS_WITH_AS(own(std::span<const Variable>(sequences(20))),
+                           "MultiNodeNStepRNN: rank 0 sent 1 states but the link has 2", ValueError);
+    }
+    return 0;
   });
 }
 
