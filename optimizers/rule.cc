@@ -127,11 +127,14 @@ void KernelRule::visit(Serializer& serializer, const Expected* expected) {
     for (size_t i = 0; i < states.size(); ++i) serializer(names[i], states[i]);
   } else {
     std::vector<Array> read;
+    const std::string* missing = nullptr;
     for (size_t k = 0; k < names.size(); ++k) {
       Array value;
       if (serializer.contains(names[k])) serializer(names[k], value);
+      if (!value.is_defined()) missing = &names[k];
       if (value.is_defined() && is_state(shape_of(k), serializer, names[k], value)) read.push_back(value);
     }
+    if (missing != nullptr && !read.empty()) serializer.mismatch(*missing, "is missing or None beside the others");
     if (read.size() == names.size()) {
       states = std::move(read);
       if (!serializer.restores()) part.reset();

@@ -54,6 +54,24 @@ void replace(Dictionary& entries, const std::string& key, Entry entry) {
 
 }  // namespace
 
+TEST_CASE("an optimizer takes no part of a state") {
+  const ScratchDirectory dir;
+  const std::string path = dir / "optimizer.npz";
+  serializers::save_npz_dictionary(path, stored());
+  links::Linear model(4, 3);
+  optimizers::Adam amsgrad = optimizers::AMSGrad();
+  amsgrad.setup(model);
+  CHECK_THROWS_WITH_AS(serializers::load_npz(path, amsgrad),
+                       ("load_npz: " + path + ": entry 'W/vhat' is missing or None beside the others").c_str(),
+                       TypeError);
+  CHECK(amsgrad.t() == 0);
+  Dictionary entries = stored();
+  replace(entries, "b/m", {});
+  serializers::save_npz_dictionary(path, entries);
+  StoredAdam other;
+  CHECK_THROWS_AS(serializers::load_npz(path, other.optimizer), TypeError);
+}
+
 TEST_CASE("an optimizer takes no state of another shape") {
   const ScratchDirectory dir;
   const std::string path = dir / "optimizer.npz";
