@@ -409,7 +409,11 @@ void ParallelUpdater::update_core() {
   Optimizer& optimizer = get_optimizer("main");
   std::vector<Array> arrays;
   for (const Variable& input : next_inputs()) arrays.push_back(input.array());
-  impl_->compute(optimizer, split_parts(arrays));
+  Parts parts = split_parts(arrays);
+  int64_t examples = 0;
+  for (const PartSize& size : parts.sizes) examples += size.examples;
+  detail::OptimizerAccess::begin_examples(optimizer, examples);
+  impl_->compute(optimizer, std::move(parts));
   optimizer.update();
   if (options().auto_new_epoch && is_new_epoch()) optimizer.new_epoch(true);
 }

@@ -350,10 +350,14 @@ double Communicator::allreduce_obj(double number) const { return allreduce_obj(N
 void Communicator::bcast_data(Link& model) const {
   if (size() == 1) return;
   kusari::detail::compare_models("Communicator::bcast_data", group(), model);
-  for (const auto& [path, parameter] : model.namedparams(false)) {
+  for (const auto& [path, parameter] : model.namedparams()) {
+    const bool is_given = is_root() && parameter->is_initialized();
     const std::string shared =
-        group().bcast({"bcast_data", path}, is_root() ? pack_array(parameter->array()) : std::string(), 0);
-    if (!is_root()) parameter->array().copy_from(unpack_array(shared));
+        group().bcast({"bcast_data", path}, is_given ? pack_array(parameter->array()) : std::string(), 0);
+    if (is_root() || shared.empty()) continue;
+    const Array data = unpack_array(shared);
+    if (!parameter->is_initialized()) parameter->initialize(data.shape());
+    parameter->array().copy_from(data);
   }
 }
 

@@ -123,7 +123,8 @@ class KUSARI_API Communicator {
   // --- models ---
 
   /// Gives all ranks the root's parameters: values alone, as they are (no rounding). Throws StateError when the ranks'
-  /// models differ, naming the first parameter that does; a parameter that waits for its shape is left alone.
+  /// models differ, naming the first parameter that does. A parameter that waits for its shape takes the root's; one of
+  /// which the root does not know the shape is left alone.
   void bcast_data(Link& model) const;
   void broadcast_data(Link& model) const { bcast_data(model); }
   /// Replaces each gradient by its mean over the ranks. A parameter without gradient on all ranks is left without; with

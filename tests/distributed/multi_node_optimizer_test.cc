@@ -36,6 +36,7 @@
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/distributed/small_models.h"
 #include "kusari/tests/quiet_log.h"
+#include "kusari/updaters/parallel_updater.h"
 #include "kusari/updaters/standard_updater.h"
 
 namespace kusari::testing {
@@ -627,6 +628,50 @@ TEST_CASE("multi-node optimizer: ranks that differ are told apart") {
     CHECK_THROWS_WITH_AS(create_multi_node_optimizer(optimizers::SGD(), comm, {.bucket_bytes = -1}),
                          "create_multi_node_optimizer: bucket_bytes is -1: it must not be negative", ValueError);
   });
+}
+
+TEST_CASE("communicator: bcast_data where ranks know other shapes") {
+  for (const int knowing : {0, 1}) {
+    run_ranks(2, [&](Communicator& comm) {
+      TestMlp model;
+      const bool knows = comm.rank() == knowing;
+      if (knows) model(Variable(test_batch(4, {3}, 0).x, false));
+      for (const auto& [path, parameter] : model.namedparams(false)) {
+        parameter->array().fill(static_cast<double>(path.size()) + 10 * comm.rank());
+      }
+      comm.bcast_data(model);
+      for (const auto& [path, parameter] : model.namedparams()) {
+        CAPTURE(path);
+        CHECK(parameter->is_initialized() == (knowing == 0 || knows || path != "/l1/W"));
+        if (!parameter->is_initialized()) continue;
+        const bool is_own = knowing == 1 && knows && path == "/l1/W";
+        CHECK(parameter->array().to_vector<double>()[0] == static_cast<double>(path.size()) + (is_own ? 10 : 0));
+      }
+    });
+  }
+}
+
+class TestMean : public Chain {
+ public:
+  TestMean() : l{*this, "l", 1, 1, {.nobias = true, .initial_w = 1}} {}
+  Variable operator()(const Variable& x) const { return functions::average(l(x)); }
+  Child<links::Linear> l;
+};
+
+TEST_CASE("ParallelUpdater: ranks weigh as many examples as they have") {
+  std::vector<double> steps(2);
+  run_ranks(2, [&](Communicator& comm) {
+    TestMean model;
+    optimizers::SGD sgd(1);
+    auto& optimizer = create_multi_node_optimizer(sgd, comm);
+    optimizer.setup(model);
+    const Array x = comm.rank() == 0 ? full({3, 1}, 1, Dtype::float32) : full({1, 1}, 5, Dtype::float32);
+    iterators::SerialIterator batches(datasets::TupleDataset(x), x.shape(0));
+    updaters::ParallelUpdater updater(batches, optimizer, {.devices = {{"main", Device()}}});
+    updater.update();
+    steps[static_cast<size_t>(comm.rank())] = 1 - model.l.W.array().to_vector<double>()[0];
+  });
+  CHECK(steps == std::vector<double>{2, 2});
 }
 
 TEST_CASE("communicator: models share the root's values, and means of gradients") {
