@@ -1,11 +1,15 @@
 #include "kusari/framework/links/detection/faster_rcnn_targets.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+
+#include "kusari/framework/core/argument.h"
 
 namespace kusari::links::detail {
 
-BoxTruth::BoxTruth(const Array& boxes, const Array& labels, int64_t image_height, int64_t image_width)
+BoxTruth::BoxTruth(const Array& boxes, const Array& labels, int64_t n_classes, int64_t image_height,
+                   int64_t image_width)
     : height{image_height}, width{image_width}, extents(static_cast<size_t>(labels.shape(0))) {
   const auto most = static_cast<size_t>(labels.shape(1));
   const std::vector<int32_t> all = labels.to_vector<int32_t>();
@@ -15,9 +19,14 @@ BoxTruth::BoxTruth(const Array& boxes, const Array& labels, int64_t image_height
     std::vector<Box>& kept = bbox.emplace_back();
     std::vector<int32_t>& kept_labels = label.emplace_back();
     for (size_t k = 0; k < most; ++k) {
-      if (all[i * most + k] < 0) continue;
+      const int32_t t = all[i * most + k];
+      if (t < 0) continue;
+      if (t >= n_classes) {
+        argument::refuse("L::DetectionTrainChain", "label", std::to_string(t),
+                         ("be in [0, " + std::to_string(n_classes) + ")").c_str());
+      }
       kept.push_back(own[k]);
-      kept_labels.push_back(all[i * most + k]);
+      kept_labels.push_back(t);
     }
   }
 }

@@ -31,9 +31,10 @@ struct RegionComparison {
 
 namespace detail {
 
-/// The boxes of a batch: bbox (N, R, 4), label (N, R), -1 in rows that only fill up.
+/// The boxes of a batch: bbox (N, R, 4), label (N, R), -1 in rows that only fill up. Throws ValueError for a label that
+/// is not below n_classes.
 struct BoxTruth {
-  BoxTruth(const Array& boxes, const Array& labels, int64_t image_height, int64_t image_width);
+  BoxTruth(const Array& boxes, const Array& labels, int64_t n_classes, int64_t image_height, int64_t image_width);
 
   int64_t height, width;
   std::vector<ImageExtent> extents;

@@ -86,7 +86,7 @@ struct DetectionTrainChain<FasterRCNN>::Recorded {
 
   /// On the host, in each replay.
   void make(const FasterRCNN& model, int64_t height, int64_t width) const {
-    const detail::BoxTruth truth(bbox, label, height, width);
+    const detail::BoxTruth truth(bbox, label, model.n_classes(), height, width);
     const AnchorComparison anchors = detail::anchor_comparison(model, truth);
     const FasterRCNN::FirstLook seen{{}, Variable(locs, false), Variable(confs, false)};
     const RegionComparison regions = detail::region_comparison(model, seen, truth, rows);
@@ -161,7 +161,7 @@ Variable DetectionTrainChain<FasterRCNN>::operator()(const Variable& x, const Va
 
 void DetectionTrainChain<FasterRCNN>::learn(const FasterRCNN::FirstLook& seen, const Variable& bbox,
                                             const Variable& label, int64_t height, int64_t width) const {
-  const detail::BoxTruth truth(bbox.array(), label.array(), height, width);
+  const detail::BoxTruth truth(bbox.array(), label.array(), model.n_classes(), height, width);
   compare_anchors(seen, detail::anchor_comparison(model, truth));
   const RegionComparison regions = detail::region_comparison(model, seen, truth, 0);
   if (regions.count == 0) {  // numbers that are NaN propose nothing

@@ -339,6 +339,12 @@ TEST_CASE("Faster R-CNN's chain refuses boxes that do not fit") {
   CHECK_THROWS_AS(chain(batch.x, batch.bbox, batch.bbox), TypeError);
   CHECK_THROWS_AS(chain(batch.x, batch.bbox, Variable()), TypeError);
   CHECK_THROWS_AS(chain(batch.x, batch.bbox, zeros({2, 2}, Dtype::int32)), ValueError);  // the row of zeros is a box
+  CHECK_THROWS_WITH_AS(chain(batch.x, batch.bbox, array<int32_t>({0, 1, 2, -1}, {2, 2})),
+                       "L::DetectionTrainChain: label is 2: it must be in [0, 2)", ValueError);
+  const auto training = using_config(&Config::train, true);
+  auto step = static_graph(chain);
+  for (int i = 0; i < 2; ++i) step(batch.x, batch.bbox, batch.label);
+  CHECK_THROWS_AS(step(batch.x, batch.bbox, array<int32_t>({0, 1'000'000, 1, -1}, {2, 2})), ValueError);
 }
 
 }  // namespace
