@@ -31,7 +31,9 @@ int64_t multiply_adds(const FunctionNode& function, const ArrayRefs& in, const A
   if (is_kind("convolution_") || name == "dilated_convolution_2d" || name == "depthwise_convolution_2d") {
     return out.size() * (in[1].size() / in[1].shape()[0]);  // of W (out, in / groups, ..)
   }
-  if (is_kind("deconvolution_")) return in[0].size() * (in[1].size() / in[1].shape()[0]);
+  if (is_kind("deconvolution_")) {
+    return in[1].size() == 0 ? 0 : in[0].size() * (in[1].size() / in[1].shape()[0]);  // no channels: a bias alone
+  }
   if (name == "linear") return out.size() * in[1].shape()[1];
   if (name == "matmul") {
     Attributes options;

@@ -130,6 +130,7 @@ TEST_CASE("summary counts the products of each kind") {
   };
   CHECK(operations(L::Convolution2D(4, 6, 3, {.pad = 1, .groups = 2}), {2, 4, 5, 5}) == 2 * 6 * 25 * 2 * 9);
   CHECK(operations(L::Deconvolution2D(4, 6, 3, {.stride = 2}), {2, 4, 5, 5}) == 2 * 4 * 25 * 6 * 9);
+  CHECK(operations(L::Deconvolution2D(0, 2, 3), {1, 0, 4, 4}) == 0);
   CHECK(operations(L::Linear(8, 3, {.nobias = true}), {7, 8}) == 7 * 8 * 3);
   CHECK(operations(L::LSTM(3, 2), {4, 3}) == 4 * (3 * 8 + 0));  // no product with a state that there is not
 
