@@ -159,7 +159,7 @@ Variable decorrelated_batch_normalization(const Variable& x, const DecorrelatedB
   const Variable cov = matmul(centred, centred, {.transb = true}) / static_cast<double>(m) +
                        identity_matrix(n, dtype, x.device()) * options.eps;
   const Variable projection = apply<InverseSquareRoot>({cov});
-  if (!config().in_recomputing) {
+  if (m > 0 && !config().in_recomputing) {  // of nothing there are no statistics
     const auto guard = no_backprop_mode();
     const double unbiased = static_cast<double>(m) / static_cast<double>(std::max<int64_t>(m - 1, 1));
     update_running(options.running_mean, mean.array().squeeze(2), options.decay);

@@ -119,6 +119,17 @@ TEST_CASE("decorrelated_batch_normalization: running statistics reproduce the ba
   CHECK(mean.to_vector<double>()[0] == 7);
 }
 
+TEST_CASE("decorrelated_batch_normalization: a batch of 0 leaves the running statistics") {
+  const Array mean = full({2, 2}, 7.0, Dtype::float64, test_device()),
+              projection = full({2, 2, 2}, 5.0, Dtype::float64, test_device());
+  const Variable y = F::decorrelated_batch_normalization(
+      zeros({0, 4, 3}, Dtype::float64, test_device()),
+      {.groups = 2, .running_mean = mean, .running_projection = projection, .decay = 0.5});
+  CHECK(y.shape() == Shape{0, 4, 3});
+  CHECK(mean.to_vector<double>() == std::vector<double>(4, 7));
+  CHECK(projection.to_vector<double>() == std::vector<double>(8, 5));
+}
+
 TEST_CASE("decorrelated_batch_normalization: errors") {
   const Variable x(zeros({2, 6}, Dtype::float32, test_device()), false);
   CHECK_THROWS_WITH_AS(F::decorrelated_batch_normalization(x, {.groups = 4}),
