@@ -1,6 +1,7 @@
 #include "kusari/framework/links/normalization/decorrelated_batch_normalization.h"
 
 #include <string>
+#include <utility>
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -55,22 +56,24 @@ Variable DecorrelatedBatchNormalization::operator()(const Variable& x, const Bat
 
 void DecorrelatedBatchNormalization::serialize(Serializer& serializer) {
   if (serializer.is_writer()) return Link::serialize(serializer);
-  const auto read = [&](const char* name, const Array& average) {
+  const Array own[] = {avg_mean, avg_projection};
+  Persistent* const averages[] = {&avg_mean, &avg_projection};
+  const char* const names[] = {"avg_mean", "avg_projection"};
+  for (int i = 0; i < 2; ++i) {
     Array stored;
-    serializer(name, stored);
-    if (!stored.is_defined()) return;
-    const bool shared = stored.ndim() + 1 == average.ndim();
-    if (!shared && stored.shape() != average.shape()) {
-      return serializer.mismatch(
-          name, "has shape " + to_string(stored.shape()) + " but the link's has " + to_string(average.shape()));
-    }
-    average.copy_from(shared ? stored.broadcast_to(average.shape()) : stored);
-  };
-  read("avg_mean", avg_mean);
-  read("avg_projection", avg_projection);
-  int64_t count = N;
-  serializer("N", count);
-  N = count;
+    serializer(names[i], stored);
+    if (stored.is_defined() && stored.shape() == own[i].at(0).shape()) *averages[i] = Array();  // takes what is shared
+  }
+  const auto give_back = [&](int i) { return std::exchange(static_cast<Array&>(*averages[i]), own[i]); };
+  try {
+    Link::serialize(serializer);
+  } catch (...) {
+    for (int i = 0; i < 2; ++i) give_back(i);
+    throw;
+  }
+  for (int i = 0; i < 2; ++i) {
+    if (averages[i]->shape() != own[i].shape()) own[i].copy_from(give_back(i).broadcast_to(own[i].shape()));
+  }
 }
 
 }  // namespace kusari::links

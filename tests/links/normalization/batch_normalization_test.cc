@@ -259,6 +259,46 @@ TEST_CASE("DecorrelatedBatchNormalization reads averages that all groups shared"
   CHECK_THROWS_AS(serializers::load_npz(scratch / "old.npz", other), TypeError);
 }
 
+TEST_CASE("a class derived from DecorrelatedBatchNormalization reads its own members") {
+  class Scaled : public L::DecorrelatedBatchNormalization {
+   public:
+    Scaled() : DecorrelatedBatchNormalization(4, {.groups = 2}), scale{*this, "scale", ones({2})} {}
+    Persistent scale;
+  };
+  /// The same with averages that all groups share.
+  class Old : public Link {
+   public:
+    explicit Old(const Shape& scale_shape)
+        : avg_mean{*this, "avg_mean", ones({2})},
+          avg_projection{*this, "avg_projection", full({2, 2}, 3, Dtype::float32)},
+          N{*this, "N", 5},
+          scale{*this, "scale", full(scale_shape, 7, Dtype::float32)} {}
+    Persistent avg_mean, avg_projection;
+    PersistentScalar<int64_t> N;
+    Persistent scale;
+  };
+  const ScratchDirectory scratch;
+  Scaled link, loaded;
+  link.scale.fill(4);
+  link.avg_mean.fill(6);
+  serializers::save_npz(scratch / "scaled.npz", link);
+  const Array mean = loaded.avg_mean;
+  serializers::load_npz(scratch / "scaled.npz", loaded);
+  CHECK(loaded.scale.to_vector<double>() == Values{4, 4});
+  CHECK(mean.to_vector<double>() == Values{6, 6, 6, 6});
+
+  Old wrong({3}), old({2});
+  serializers::save_npz(scratch / "wrong.npz", wrong);
+  CHECK_THROWS_AS(serializers::load_npz(scratch / "wrong.npz", loaded), TypeError);
+  CHECK(loaded.avg_mean.to_vector<double>() == Values{6, 6, 6, 6});
+  serializers::save_npz(scratch / "old.npz", old);
+  serializers::load_npz(scratch / "old.npz", loaded);
+  CHECK(loaded.scale.to_vector<double>() == Values{7, 7});
+  CHECK(loaded.N == 5);
+  CHECK(mean.to_vector<double>() == Values{1, 1, 1, 1});  // in the same memory
+  CHECK(loaded.avg_projection.to_vector<double>() == Values(8, 3));
+}
+
 TEST_CASE("a frozen BatchNormalization uses its averages while training, and does not learn") {
   L::BatchNormalization bn(3, {.eps = 1e-3, .frozen = true});
   CHECK(bn.is_frozen());
