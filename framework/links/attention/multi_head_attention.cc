@@ -1,5 +1,6 @@
 #include "kusari/framework/links/attention/multi_head_attention.h"
 
+#include <exception>
 #include <string>
 
 #include "kusari/framework/core/argument.h"
@@ -32,6 +33,16 @@ void expect_places(const Variable& x, const char* argument, int64_t width) {
   throw TypeError(std::string(kCall) + ": " + argument + " has shape " + to_string(x.shape()) +
                   ": it must be (batch, places, " + std::to_string(width) + ")");
 }
+
+/// Forgets what a call added to its cache if the rest of it throws.
+struct AddedPlaces {
+  KVCacheLayer& cache;
+  int64_t before = cache.length();
+  int exceptions = std::uncaught_exceptions();
+  ~AddedPlaces() {
+    if (std::uncaught_exceptions() > exceptions) cache.truncate(before);
+  }
+};
 
 }  // namespace
 
@@ -83,6 +94,7 @@ Variable MultiHeadAttention::operator()(const Variable& x, const AttentionCall& 
     k = functions::rotary_embedding(k, rotary);
   }
   if (call.cache == nullptr) return attend(q, k, v, call, is_causal_);
+  const AddedPlaces added{*call.cache};
   const auto [keys, values] = call.cache->append(k, v);
   return attend(q, keys, values, call, is_causal_);
 }
@@ -108,6 +120,7 @@ Variable MultiHeadAttention::operator()(const Variable& x, const Variable& memor
   const Variables kv = functions::split_axis(functions::linear(memory, w[1], b[1], {.n_batch_axes = 2}), 2, 2);
   const Variable k = heads_of(kv[0], groups_), v = heads_of(kv[1], groups_);
   if (call.cache == nullptr) return attend(q, k, v, call, false);
+  const AddedPlaces added{*call.cache};
   const auto [keys, values] = call.cache->append(k, v);
   return attend(q, keys, values, call, false);
 }

@@ -107,6 +107,20 @@ TEST_CASE("transformer blocks give the same with a cache, place by place") {
   }
 }
 
+TEST_CASE("MultiHeadAttention leaves the cache as it was when a call throws") {
+  const auto mode = no_backprop_mode();
+  const L::MultiHeadAttention mha(6, 3);
+  const Variable x = drawn({2, 4, 6}), y = drawn({2, 1, 6}, 2);
+  const Array bad = ones({7, 5}, Dtype::bool_);
+  KVCache cache(1, 8), expected(1, 8), memory(1, 8);
+  CHECK_THROWS(mha(x, x, {.mask = bad, .cache = &memory.layer(0)}));
+  CHECK(memory.length() == 0);
+  for (KVCache* const each : {&cache, &expected}) mha(x, {.cache = &each->layer(0)});
+  CHECK_THROWS(mha(y, {.mask = bad, .cache = &cache.layer(0)}));
+  CHECK(cache.length() == 4);
+  check_equal(mha(y, {.cache = &cache.layer(0)}), mha(y, {.cache = &expected.layer(0)}));
+}
+
 TEST_CASE("transformers train, define-by-run and as static graphs") {
   for (const L::TransformerBlockOptions& options : kForms) {
     L::TransformerBlockOptions dropping = options;
