@@ -122,6 +122,13 @@ TEST_CASE("ReduceOnPlateau does not take what is no number for the best") {
         std::vector<double>{1, 1, 1, 1, 1, 1, 1, 0.5, 0.5});
 }
 
+TEST_CASE("ReduceOnPlateau: every finite value is better than an infinite one") {
+  Run run;
+  ReduceOnPlateau extension("lr", {.monitor = "x", .factor = 0.5, .patience = 0, .check_trigger = {1, "iteration"}});
+  const double infinity = std::numeric_limits<double>::infinity();
+  CHECK(run.rates(extension, {infinity, infinity, 5, 4, 4}) == std::vector<double>{1, 0.5, 0.5, 0.5, 0.25});
+}
+
 TEST_CASE("ReduceOnPlateau compares means of intervals") {
   Run run;
   ReduceOnPlateau extension("lr", {.monitor = "x", .factor = 0.5, .patience = 0, .check_trigger = {2, "iteration"}});

@@ -34,7 +34,7 @@ ReduceOnPlateau::ReduceOnPlateau(std::string attr, ReduceOnPlateauOptions option
 bool ReduceOnPlateau::is_better(double mean) const {
   if (std::isnan(mean)) return false;
   if (!best_ || std::isnan(*best_)) return true;
-  const double step = std::abs(*best_) * options_.threshold;
+  const double step = std::isfinite(*best_) ? std::abs(*best_) * options_.threshold : 0;
   return larger_is_better_ ? mean > *best_ + step : mean < *best_ - step;
 }
 
