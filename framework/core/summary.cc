@@ -128,7 +128,7 @@ DictSummary::Values DictSummary::make_statistics() const {
 void DictSummary::serialize(Serializer& serializer) {
   nlohmann::json names = nlohmann::json::array();
   for (const auto& entry : summaries_) names.push_back(entry.first);
-  std::string text = names.dump();
+  std::string text = names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);  // names may be no UTF-8
   serializer("_names", text);
   if (!serializer.is_writer()) {
     names = nlohmann::json::parse(text, nullptr, false);

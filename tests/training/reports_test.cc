@@ -261,6 +261,18 @@ TEST_CASE("LogReport goes on with its rows and its interval after a resume") {
   CHECK(resumed.log()[1].at("x") == 3.5);  // of iterations 3 and 4
 }
 
+TEST_CASE("LogReport writes a snapshot amid an interval with a name that is not UTF-8") {
+  const ScratchDirectory dir;
+  FakeUpdater updater;
+  updater.on_update = [] { report({{"a\xFF", 3}}); };
+  extensions::LogReport log({.trigger = {2, "iteration"}}), resumed({.trigger = {2, "iteration"}});
+  Trainer trainer(updater, {3, "iteration"}, dir.path());
+  trainer.extend(log);
+  trainer.run();
+  serializers::save_npz(dir / "log.npz", log);
+  serializers::load_npz(dir / "log.npz", resumed);
+}
+
 TEST_CASE("LogReport has what an iteration waited for data and computed, over a resume too") {
   const ScratchDirectory dir;
   FakeUpdater updater;

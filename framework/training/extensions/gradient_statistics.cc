@@ -330,7 +330,7 @@ void GradientStatistics::serialize(Serializer& serializer) {
     const auto* const fields = reinterpret_cast<const double*>(&total.counts);
     numbers.insert(numbers.end(), fields, fields + kFields);
   }
-  std::string text = names.dump();
+  std::string text = names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);  // names may be no UTF-8
   Array counts = array(numbers, {static_cast<int64_t>(state.totals.size()), kFields});
   serializer("_names", text);
   if (!serializer.is_writer()) counts = Array();

@@ -101,7 +101,7 @@ void MixedPrecision::serialize(Serializer& serializer) {
   remember_scales();
   nlohmann::json names = nlohmann::json::array();
   for (const auto& [name, state] : scales_) names.push_back(name);
-  std::string text = names.dump();
+  std::string text = names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);  // names may be no UTF-8
   serializer("_optimizers", text);
   if (!serializer.is_writer()) {
     names = nlohmann::json::parse(text, nullptr, false);
