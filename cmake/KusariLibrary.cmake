@@ -121,7 +121,7 @@ function(kusari_link_parts target)
   endforeach()
   if(BUILD_SHARED_LIBS)
     # nodelete: its threads wait for work until the process ends, so that dlclose() must not take the code away.
-    target_link_options(${target} PRIVATE LINKER:-Bsymbolic-functions LINKER:--as-needed LINKER:-z,nodelete LINKER:--gc-sections
+    target_link_options(${target} PRIVATE LINKER:-O1 LINKER:-Bsymbolic-functions LINKER:--as-needed LINKER:-z,nodelete LINKER:--gc-sections
                                           LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/kusari.map)
     set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kusari.map")
   endif()

@@ -228,14 +228,20 @@ Arrays FrozenPlan::run(Instance& instance, std::span<const Array> inputs, const 
   instance.run(Phase::forward, drawn == 0 ? RandomState() : random::reserve(drawn));
   Arrays results;
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (given != nullptr) {
-      if (!is_written[i] && outputs_[i].is_defined()) (*given)[i].copy_from(instance.array_of(outputs_[i]));
-      continue;
-    }
-    Array result = instance.array_of(outputs_[i]);
-    results.push_back(is_own_[i] || !result.is_defined() ? std::move(result) : result.copy());
+    results.push_back(instance.array_of(outputs_[i]));
+    Array& result = results.back();
+    if (!result.is_defined() || is_written[i]) continue;
+    // What is an input's is read before a result is written into the inputs' memory.
+    const auto shares = [&](const Array& other) { return other.is_defined() && overlap(result, other); };
+    const bool is_in_the_way = given != nullptr && std::ranges::any_of(*given, shares);
+    const bool is_twice = given == nullptr && std::any_of(results.begin(), results.end() - 1, shares);
+    if (is_in_the_way || is_twice || (given == nullptr && !is_own_[i])) result = result.copy();
   }
-  return results;
+  if (given == nullptr) return results;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (!is_written[i] && outputs_[i].is_defined()) (*given)[i].copy_from(results[i]);
+  }
+  return {};
 }
 
 std::string FrozenPlan::summary() const {

@@ -29,6 +29,14 @@ using kusari::detail::MemberKind;
 
 namespace {
 
+/// Whether the elements are where those of an array of these strides are: of an axis of one element, any stride is.
+bool has_places(const Array& array, const Strides& strides) {
+  for (int axis = 0; axis < array.ndim(); ++axis) {
+    if (array.size() > 0 && array.shape()[axis] != 1 && array.strides()[axis] != strides[axis]) return false;
+  }
+  return true;
+}
+
 // The settings under which a model runs here: those of the session's maker, in test mode and without a graph.
 class Surroundings {
  public:
@@ -383,8 +391,8 @@ Arrays Session::run_exactly(const Arrays& inputs, const Arrays* given) {
 std::shared_ptr<Session::Entry> Session::entry_for(const Arrays& inputs) {
   const auto matches = [&](const std::shared_ptr<Entry>& entry) {
     return std::ranges::equal(entry->inputs, inputs, [](const Key& key, const Array& array) {
-      return key.dtype == array.dtype() && key.shape == array.shape() && key.strides == array.strides() &&
-             key.device == array.device();
+      return key.dtype == array.dtype() && key.shape == array.shape() && key.device == array.device() &&
+             has_places(array, key.strides);
     });
   };
   const std::scoped_lock lock(mutex_);
@@ -534,9 +542,8 @@ Arrays Session::call_plainly(const Arrays& inputs, const Arrays* given) const {
       results.push_back(result.is_defined() ? result.array() : Array());
     }
   });
-  for (Array& result : results) {
-    const auto shares = [&](const Array& input) { return &input.storage() == &result.storage(); };
-    if (result.is_defined() && std::ranges::any_of(inputs, shares)) result = result.copy();
+  for (Array& result : results) {  // of an input, a parameter, another result
+    if (result.is_defined() && !result.is_unique()) result = result.copy();
   }
   if (given == nullptr) return results;
   check_given(results, *given);

@@ -101,6 +101,7 @@ struct Found {
   double scale = 1;
   std::vector<int32_t> steps;  ///< in no order; the last one is where the attention is computed
   std::optional<Heads> heads;
+  std::optional<int64_t> keys;
 };
 
 class Attentions {
@@ -142,10 +143,14 @@ class Attentions {
     return i;
   }
 
-  /// The axes of scores tell batch and heads, where they have them apart.
+  /// The axes of scores tell batch and heads, where they have them apart; the last one is that of the keys, in all
+  /// views.
   static bool note_heads(const Shape& shape, Found& found) {
     const auto heads = Heads::of(shape);
     if (!heads) return false;
+    const int64_t keys = shape[shape.ndim() - 1];
+    if (found.keys.value_or(keys) != keys) return false;
+    found.keys = keys;
     if (!found.heads || (found.heads->heads == 1 && shape.ndim() == 4)) found.heads = heads;
     return found.heads->count() == heads->count();
   }

@@ -39,6 +39,17 @@ std::optional<View> as_matrix(const View& v) {
   return result;
 }
 
+/// Whether `read` is the rows of the matrix that is in `made`, whatever axes of one element either has.
+bool is_same_matrix(const View& read, const View& made) {
+  const auto a = as_matrix(read), b = as_matrix(made);
+  if (!a || !b || a->slot != b->slot || a->offset != b->offset || a->shape != b->shape || a->dtype != b->dtype)
+    return false;
+  for (int axis = 0; axis < 2; ++axis) {
+    if (a->shape[axis] > 1 && a->strides[axis] != b->strides[axis]) return false;
+  }
+  return true;
+}
+
 /// One of the two layers.
 struct ExcitationLayer {
   View W, bias, y;
@@ -92,12 +103,14 @@ class Excitations {
     const Step& s = step(at);
     ExcitationLayer found;
     if (const auto convolution = ConvolutionStep::of(s)) {
-      if (convolution->geometry.groups != 1 || convolution->z.is_defined() || convolution->x.slot != x.slot)
+      const int64_t* const pad = convolution->geometry.pad;
+      if (convolution->geometry.groups != 1 || convolution->z.is_defined() || !is_same_matrix(convolution->x, x))
         return std::nullopt;
+      if (std::any_of(pad, pad + kernels::kMaxSpatial, [](int64_t n) { return n != 0; })) return std::nullopt;
       found = {convolution->W, convolution->bias, convolution->y, convolution->function};
       if (convolution->activation == kernels::ConvolutionActivation::relu)
         found.function.kernel = kernel_id<kernels::Pointwise<kernels::Relu>>();
-    } else if (s.id.index == kernel_id<kernels::Matmul>().index && argument_of(s, 0).slot == x.slot) {
+    } else if (s.id.index == kernel_id<kernels::Matmul>().index && is_same_matrix(argument_of(s, 0), x)) {
       const auto options = s.params<kernels::MatmulOptions>(3);
       found = {argument_of(s, 1), argument_of(s, 2), argument_of(s, 4), {}};
       if (options.transa || found.W.shape.ndim() != 2) return std::nullopt;
@@ -125,6 +138,7 @@ class Excitations {
     if (functor == nullptr || functor->arguments != 1 || functor->is_boolean || s.operands.size() != 3) return;
     const std::vector<std::byte>& bytes = s.operands[0].bytes;
     if (bytes.size() > kernels::UnaryFunctor::kBytes || argument_of(s, 2).dtype != Dtype::float32) return;
+    if (!is_same_matrix(argument_of(s, 1), layer.y)) return;
     layer.function.kernel = s.id;
     std::ranges::copy(bytes, layer.function.functor);
     layer.y = argument_of(s, 2);
@@ -155,6 +169,9 @@ class Excitations {
       const int64_t expected = axis == 0 ? (x->shape[0] == 1 ? 0 : channels) : axis == 1 && channels > 1 ? 1 : 0;
       if (stride != expected) return false;
     }
+    View rows = factor;
+    rows.shape[2] = rows.shape[3] = 1;
+    if (!is_same_matrix(rows, outer->y)) return false;
     if (y.slot == x->slot || dependencies_.is_written_between(x->slot, first, last)) return false;
 
     std::string names;

@@ -110,15 +110,18 @@ class Gelus {
   bool take_rest(const View& x) {
     int32_t at = reader_of(steps_[0]);
     if (at < 0 || !computes<kernels::AddConst>(step(at)) || step(at).params<kernels::AddConst>(0).c != 1) return false;
+    if (input(at) != output(steps_[0])) return false;
     bool is_halved = false, is_multiplied = false;
     while (!is_halved || !is_multiplied) {
       steps_.push_back(at);
       const int32_t next = reader_of(at);
       if (next < 0) return false;
-      if (!is_halved && multiplies_by<kernels::MulConst>(next, 0.5)) {
+      if (!is_halved && multiplies_by<kernels::MulConst>(next, 0.5) && input(next) == output(at)) {
         is_halved = true;
       } else if (!is_multiplied && computes<kernels::Mul>(step(next))) {
-        const View& other = input(next, 1) == output(at) ? input(next, 2) : input(next, 1);
+        const bool is_first = input(next, 1) == output(at);
+        if (!is_first && input(next, 2) != output(at)) return false;
+        const View& other = input(next, is_first ? 2 : 1);
         if (other != x) {
           const int32_t half = is_halved ? -1 : maker_of(other, next);
           if (!multiplies_by<kernels::MulConst>(half, 0.5) || input(half) != x) return false;
