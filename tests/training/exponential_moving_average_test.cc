@@ -323,6 +323,22 @@ TEST_CASE("with_average gives numbers back when the extension throws, and shows 
   CHECK_THROWS_AS(trainer.run(false), ValueError);
   CHECK(numbers(model.W.array()) == Numbers{3});
 
+  std::vector<double> seen;
+  auto on_error = extensions::with_average(
+      average, training::make_extension([](training::Trainer&) {}, {.on_error = [&](training::Trainer&, const auto&) {
+                                          seen.push_back(numbers(model.W.array())[0]);
+                                        }}));
+  on_error.on_error(trainer, ValueError("no"));
+  CHECK(numbers(model.W.array()) == Numbers{3});
+  {
+    const auto applied = average.apply();
+    on_error.on_error(trainer, ValueError("no"));
+    CHECK(numbers(model.W.array()) == Numbers{2});
+  }
+  REQUIRE(seen.size() == 2);
+  CHECK(seen[0] == 2);
+  CHECK(seen[1] == 2);
+
   training::Trainer drawing(updater, {2, "iteration"}, dir / "out");
   drawing.extend(extensions::with_average(average, extensions::PictureReport([&] {
                                             return std::vector<extensions::TitledImage>{{"w", model.W.array().copy()}};

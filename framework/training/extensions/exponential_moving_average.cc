@@ -250,6 +250,12 @@ void AveragedExtension::initialize(Trainer& trainer) {
   extension_->initialize(trainer);
 }
 
+void AveragedExtension::on_error(Trainer& trainer, const std::exception& error) {
+  if (average_.state_->is_applied) return extension_->on_error(trainer, error);
+  const auto applied = average_.apply();
+  extension_->on_error(trainer, error);
+}
+
 std::string AveragedExtension::default_name() const {
   return extension_->name().empty() ? extension_->default_name() : extension_->name();
 }

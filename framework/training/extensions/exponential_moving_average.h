@@ -77,6 +77,7 @@ class KUSARI_API ExponentialMovingAverage final : public Extension {
   void serialize(Serializer& serializer) override;
 
  private:
+  friend class AveragedExtension;
   struct State;
   Shared<State> state_;
 };
@@ -89,7 +90,7 @@ class KUSARI_API AveragedExtension final : public Extension, public PictureSourc
   void operator()(Trainer& trainer) override;
   void initialize(Trainer& trainer) override;
   void finalize() override { extension_->finalize(); }
-  void on_error(Trainer& trainer, const std::exception& error) override { extension_->on_error(trainer, error); }
+  void on_error(Trainer& trainer, const std::exception& error) override;
   void serialize(Serializer& serializer) override { extension_->serialize(serializer); }
   std::string default_name() const override;
   TriggerRef default_trigger() const override { return extension_->default_trigger(); }
