@@ -31,7 +31,9 @@ TEST_CASE("data sets of more examples than memory has room for") {
   for (const testing::IteratorClass& c : testing::iterator_classes()) {
     CAPTURE(c.name);
     CHECK_THROWS_AS(c.make(dataset, 4, {}), OutOfMemoryError);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose operator new ends the program
     CHECK_THROWS_AS(c.make(Counted(int64_t{1} << 45), 4, {}), OutOfMemoryError);
+#endif
     iterators::ShuffleOrderSampler sampler;
     CHECK_THROWS_AS(c.make(dataset, 4, {.order_sampler = sampler}), OutOfMemoryError);
     const auto in_order = c.make(dataset, 4, {.shuffle = false});
