@@ -10,6 +10,14 @@ struct Endless final : Dataset {
   Example get(int64_t) const override { return {ones({2})}; }
 };
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose operator new ends the program
+TEST_CASE("misuse: rows of images that memory has no room for") {
+  CHECK_THROWS_WITH_AS(transforms::Normalize()(ones({1}).broadcast_to({1, 1, int64_t{1} << 45})),
+                       "transforms::Normalize: 35184372088832 x 1 numbers of 4 bytes do not fit into the host's memory",
+                       OutOfMemoryError);
+}
+#endif
+
 TEST_CASE("misuse: datasets") {
   check_misuses({
       {[] { TupleDataset(ones({2}), ones({3})); }, is<ValueError>,
@@ -69,11 +77,6 @@ TEST_CASE("misuse: datasets") {
          images.name(-1);
        },
        is<IndexError>, "LabeledImageDataset::name: index -1 is out of range: the data set has 1 examples"},
-      {[] {
-         transforms::Normalize()(ones({1}).broadcast_to({1, 1, int64_t{1} << 45}));
-       },
-       is<OutOfMemoryError>,
-       "transforms::Normalize: 35184372088832 x 1 numbers of 4 bytes do not fit into the host's memory"},
       {[] { SubDataset(ten_examples(), 5, 2); }, is<ValueError>,
        "SubDataset: examples 5 .. 2 are asked for, but the data set has 10"},
       {[] { SubDataset(ten_examples(), 0, 99); }, is<ValueError>,
