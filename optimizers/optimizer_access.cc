@@ -10,6 +10,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/profiler.h"
+#include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/optimizers/conversions.h"
 #include "kusari/optimizers/divided_gradients.h"
 #include "kusari/optimizers/hooks/fused.h"
