@@ -1,7 +1,6 @@
 #include "kusari/framework/serializers/entry_checksums.h"
 
 #include <cstdint>
-#include <cstdio>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,11 +10,10 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/serializers/crc32.h"
 #include "kusari/framework/serializers/entries_read.h"
+#include "kusari/framework/serializers/safetensors_checksums.h"
 
 namespace kusari::serializers {
 namespace {
-
-constexpr size_t kCrcDigits = 8;
 
 /// CRC-32 of what the entry holds, in hexadecimal; its array is on the CPU.
 std::string checksum_of(const Entry& entry) {
@@ -29,9 +27,7 @@ std::string checksum_of(const Entry& entry) {
     const Array array = entry.array.contiguous();
     checksum = crc32_of(array.raw_data(), static_cast<size_t>(array.nbytes()), checksum);
   }
-  char digits[kCrcDigits + 1];
-  std::snprintf(digits, sizeof(digits), "%08x", static_cast<unsigned>(checksum));
-  return digits;
+  return checksums_text({checksum});
 }
 
 }  // namespace

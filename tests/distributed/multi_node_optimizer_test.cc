@@ -36,7 +36,6 @@
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/distributed/small_models.h"
 #include "kusari/tests/quiet_log.h"
-#include "kusari/updaters/parallel_updater.h"
 #include "kusari/updaters/standard_updater.h"
 
 namespace kusari::testing {
@@ -591,105 +590,6 @@ TEST_CASE("multi-node optimizer: with overlap, a backward that fails ends the st
   };
   CHECK_THROWS_WITH_AS(run_ranks(2, run, {.stall_warning = 5, .timeout = 20}),
                        doctest::Contains("the other ranks have been told that this one failed"), StateError);
-}
-
-TEST_CASE("multi-node optimizer: ranks that differ are told apart") {
-  const auto other_models = [](Communicator& comm) {
-    TestMlp model(comm.rank() == 0 ? 16 : 8);
-    model(Variable(test_batch(4, {3}, 0).x, false));
-    auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm);
-    optimizer.setup(model);
-  };
-  CHECK_THROWS_WITH_AS(
-      run_ranks(2, other_models),
-      "Optimizer::setup: the models differ: rank 0 of 2 (thread 0) has '/l1/W' (float32 (16, 3)) where "
-      "rank 1 of 2 (thread 1) has '/l1/W' (float32 (8, 3))",
-      StateError);
-  const auto other_calls = [](Communicator& comm) {
-    TestMlp model;
-    model(Variable(test_batch(4, {3}, 0).x, false));
-    auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm);
-    optimizer.setup(model);
-    if (comm.rank() == 1) optimizer.update();
-    comm.allreduce_obj(1.0);
-    if (comm.rank() == 0) optimizer.update();
-  };
-  CHECK_THROWS_AS(run_ranks(2, other_calls), Error);
-  const auto leaves = [](Communicator& comm) {
-    TestMlp model;
-    model(Variable(test_batch(4, {3}, 0).x, false));
-    auto optimizer = create_multi_node_optimizer(optimizers::SGD(1), comm);
-    optimizer.setup(model);
-    optimizer.update();
-    if (comm.rank() == 0) optimizer.update();
-  };
-  CHECK_THROWS_AS(run_ranks(2, leaves), RemoteError);
-  run_ranks(1, [](Communicator& comm) {
-    CHECK_THROWS_WITH_AS(create_multi_node_optimizer(optimizers::SGD(), comm, {.bucket_bytes = -1}),
-                         "create_multi_node_optimizer: bucket_bytes is -1: it must not be negative", ValueError);
-  });
-}
-
-TEST_CASE("communicator: bcast_data where ranks know other shapes") {
-  for (const int knowing : {0, 1}) {
-    run_ranks(2, [&](Communicator& comm) {
-      TestMlp model;
-      const bool knows = comm.rank() == knowing;
-      if (knows) model(Variable(test_batch(4, {3}, 0).x, false));
-      for (const auto& [path, parameter] : model.namedparams(false)) {
-        parameter->array().fill(static_cast<double>(path.size()) + 10 * comm.rank());
-      }
-      comm.bcast_data(model);
-      for (const auto& [path, parameter] : model.namedparams()) {
-        CAPTURE(path);
-        CHECK(parameter->is_initialized() == (knowing == 0 || knows || path != "/l1/W"));
-        if (!parameter->is_initialized()) continue;
-        const bool is_own = knowing == 1 && knows && path == "/l1/W";
-        CHECK(parameter->array().to_vector<double>()[0] == static_cast<double>(path.size()) + (is_own ? 10 : 0));
-      }
-    });
-  }
-}
-
-class TestMean : public Chain {
- public:
-  TestMean() : l{*this, "l", 1, 1, {.nobias = true, .initial_w = 1}} {}
-  Variable operator()(const Variable& x) const { return functions::average(l(x)); }
-  Child<links::Linear> l;
-};
-
-TEST_CASE("ParallelUpdater: ranks weigh as many examples as they have") {
-  std::vector<double> steps(2);
-  run_ranks(2, [&](Communicator& comm) {
-    TestMean model;
-    optimizers::SGD sgd(1);
-    auto& optimizer = create_multi_node_optimizer(sgd, comm);
-    optimizer.setup(model);
-    const Array x = comm.rank() == 0 ? full({3, 1}, 1, Dtype::float32) : full({1, 1}, 5, Dtype::float32);
-    iterators::SerialIterator batches(datasets::TupleDataset(x), x.shape(0));
-    updaters::ParallelUpdater updater(batches, optimizer, {.devices = {{"main", Device()}}});
-    updater.update();
-    steps[static_cast<size_t>(comm.rank())] = 1 - model.l.W.array().to_vector<double>()[0];
-  });
-  CHECK(steps == std::vector<double>{2, 2});
-}
-
-TEST_CASE("communicator: models share the root's values, and means of gradients") {
-  run_ranks(3, [](Communicator& comm) {
-    random::seed(static_cast<uint64_t>(comm.rank()));
-    TestMlp model;
-    model(Variable(test_batch(4, {3}, 0).x, false));
-    model.cleargrads();
-    comm.bcast_data(model);
-    const std::vector<Array> all = comm.allgather(array<double>(values_of(model)));
-    for (const Array& other : all) CHECK(other.to_vector<double>() == all[0].to_vector<double>());
-    if (comm.rank() != 0) model.l1.b.set_grad(full_like(model.l1.b.array(), 3));
-    comm.multi_node_mean_grad(model);
-    CHECK(model.l1.b.grad().to_vector<double>()[0] == doctest::Approx(2));
-    CHECK(!model.l2.b.grad().is_defined());
-    comm.allreduce_grad(model, true);
-    CHECK(model.l2.b.grad().to_vector<double>()[0] == 0);
-  });
 }
 
 }  // namespace
