@@ -40,6 +40,13 @@ std::string log_of_step(Model&& model) {
   return log_of_step(optimizer, model);
 }
 
+/// SGD's whole warning of such members.
+std::string warning_of(const std::string& members) {
+  return std::string("[kusari warning] SGD: ") + kWarning +
+         ", because plain members are unknown to the model: " + members +
+         "; if that is meant, keep gradients from them with disable_update() or no_backprop_mode()\n";
+}
+
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 class Forgetful : public Chain {
@@ -76,9 +83,7 @@ TEST_CASE("a link that is a plain member is noticed when it gets a gradient") {
   optimizers::SGD optimizer(0.1);
   optimizer.setup(model);
   CHECK(log_of_step(optimizer, model) ==
-        "[kusari warning] SGD: parameters get gradients but are neither trained nor saved, because plain members are "
-        "unknown to the model: a Linear in Forgetful (W (8, 3), b (8,)), to be declared as Child<Linear>; if that is "
-        "meant, keep gradients from them with disable_update() or no_backprop_mode()\n");
+        warning_of("a Linear in Forgetful (W (8, 3), b (8,)), to be declared as Child<Linear>"));
   CHECK(log_of_step(optimizer, model).empty());  // once
   Forgetful moved = std::move(model);
   CHECK(log_of_step(optimizer, moved).empty());
@@ -166,9 +171,7 @@ TEST_CASE("a parameter that its link does not know is noticed when it gets a gra
   optimizers::SGD optimizer(0.1);
   optimizer.setup(model);
   CHECK(log_of_step(optimizer, model) ==
-        "[kusari warning] SGD: parameters get gradients but are neither trained nor saved, because plain members are "
-        "unknown to the model: a Parameter of shape (3, 3) in OwnParameter, to be made with {*this, \"name\", ..}; if "
-        "that is meant, keep gradients from them with disable_update() or no_backprop_mode()\n");
+        warning_of("a Parameter of shape (3, 3) in OwnParameter, to be made with {*this, \"name\", ..}"));
   CHECK(log_of_step(optimizer, model).empty());  // once
   CHECK(has(log_of_step(Sequential(L::Linear(3, 3), OwnParameter())), "a Parameter of shape (3, 3) in OwnParameter"));
   CHECK(has(log_of_step(AnyLink(OwnParameter())), "a Parameter of shape (3, 3) in OwnParameter"));
