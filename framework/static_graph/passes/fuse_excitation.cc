@@ -42,12 +42,7 @@ std::optional<View> as_matrix(const View& v) {
 /// Whether `read` is the rows of the matrix that is in `made`, whatever axes of one element either has.
 bool is_same_matrix(const View& read, const View& made) {
   const auto a = as_matrix(read), b = as_matrix(made);
-  if (!a || !b || a->slot != b->slot || a->offset != b->offset || a->shape != b->shape || a->dtype != b->dtype)
-    return false;
-  for (int axis = 0; axis < 2; ++axis) {
-    if (a->shape[axis] > 1 && a->strides[axis] != b->strides[axis]) return false;
-  }
-  return true;
+  return a && b && a->shape == b->shape && is_same_view(*a, *b);
 }
 
 /// One of the two layers.
