@@ -26,7 +26,7 @@ set_target_properties(kusari_inference PROPERTIES EXPORT_NAME inference VERSION 
                                                   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(kusari_inference_map "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kusari_inference.map")
 target_link_options(kusari_inference PRIVATE LINKER:-Bsymbolic-functions LINKER:--as-needed LINKER:-z,nodelete LINKER:--gc-sections
-                                             LINKER:--version-script=${kusari_inference_map} $<$<CONFIG:Release>:LINKER:--strip-all>)
+                                             ${kusari_pack_relocations} LINKER:--version-script=${kusari_inference_map} $<$<CONFIG:Release>:LINKER:--strip-all>)
 # A sanitizer's own functions are in the program.
 if(NOT KUSARI_SANITIZE)
   target_link_options(kusari_inference PRIVATE LINKER:--no-undefined)

@@ -105,6 +105,14 @@ function(kusari_part_settings target)
   target_include_directories(${target} SYSTEM PRIVATE $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_INCLUDE_DIRECTORIES>)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:Eigen3::Eigen> Threads::Threads ${CMAKE_DL_LIBS})
 endfunction()
+# Relative relocations take a tenth of their room where the C library that loads them reads them packed.
+include(CheckCXXSourceCompiles)
+check_cxx_source_compiles("#include <features.h>
+  #if !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 36)
+  #error
+  #endif
+  int main() {}" KUSARI_PACKED_RELOCATIONS)
+set(kusari_pack_relocations $<$<BOOL:${KUSARI_PACKED_RELOCATIONS}>:LINKER:-z,pack-relative-relocs>)
 # How libkusari is linked from its parts.
 function(kusari_link_parts target)
   kusari_part_settings(${target})
@@ -122,7 +130,7 @@ function(kusari_link_parts target)
   if(BUILD_SHARED_LIBS)
     # nodelete: its threads wait for work until the process ends, so that dlclose() must not take the code away.
     target_link_options(${target} PRIVATE LINKER:-O1 LINKER:-Bsymbolic-functions LINKER:--as-needed LINKER:-z,nodelete LINKER:--gc-sections
-                                          LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/kusari.map)
+                                          ${kusari_pack_relocations} LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/kusari.map)
     set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kusari.map")
   endif()
 endfunction()
