@@ -203,6 +203,36 @@ TEST_CASE("MixedPrecision may run again") {
   CHECK(twice.values() == once.values());
 }
 
+TEST_CASE("MixedPrecision gives frozen parameters back as they were") {
+  const float tenth = 0.1F;  // which neither 16-bit dtype holds
+  const MixedPrecisionOptions options{.recipe = MixedPrecisionRecipe::to_fp16};
+  const auto freeze = [&](MixedRun& run) {
+    L::Linear& l1 = run.model.predictor.l1;
+    l1.W.array().fill(tenth);
+    l1.disable_update();
+  };
+  MixedRun first(options, 4), second(options, 6), written(options, 4);
+  for (MixedRun* const run : {&first, &second, &written}) freeze(*run);
+  first.trainer->extend([&](training::Trainer& t) {
+    CHECK(first.model.predictor.l1.W.dtype() == Dtype::float16);
+    if (t.updater().iteration() == 3) serializers::save_npz(first.out / "snapshot", t);
+  });
+  first.trainer->run();
+  const Parameter& W = first.model.predictor.l1.W;
+  CHECK(W.array().to_vector<float>() == std::vector<float>(96, tenth));
+
+  second.model.predictor.l1.W.array().fill(0);
+  serializers::load_npz(first.out / "snapshot", *second.trainer);
+  second.trainer->run();
+  CHECK(second.model.predictor.l1.W.array().to_vector<float>() == std::vector<float>(96, tenth));
+
+  written.trainer->extend([&](training::Trainer& t) {
+    if (t.updater().iteration() == 2) written.model.predictor.l1.W.array().fill(0.25);
+  });
+  written.trainer->run();
+  CHECK(written.model.predictor.l1.W.array().to_vector<float>() == std::vector<float>(96, 0.25F));
+}
+
 TEST_CASE("MixedPrecision refuses what cannot work") {
   CHECK_THROWS_WITH_AS(MixedPrecision({.clip = 0}), "MixedPrecision: clip is 0 but must be positive", ValueError);
   {

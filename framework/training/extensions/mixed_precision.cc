@@ -1,10 +1,15 @@
 #include "kusari/framework/training/extensions/mixed_precision.h"
 
+#include <algorithm>
+#include <memory>
+
 #include <nlohmann/json.hpp>
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/number_text.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/kernels/comparison.h"
+#include "kusari/framework/kernels/pointwise.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/parameter.h"
 #include "kusari/framework/training/trainer.h"
@@ -12,17 +17,62 @@
 #include "kusari/optimizers/loss_scale.h"
 #include "kusari/optimizers/optimizer.h"
 #include "kusari/optimizers/optimizer_access.h"
+#include "kusari/optimizers/optimizer_impl.h"
 
 namespace kusari::training::extensions {
 namespace {
 
 constexpr const char* kClipHook = "MixedPrecision";
 
+detail::KernelRule* rule_of(const Parameter& parameter) {
+  return parameter.has_update_rule() ? dynamic_cast<detail::KernelRule*>(&parameter.update_rule()) : nullptr;
+}
+
+/// A parameter as it was in float32, and the rule that keeps these numbers, for snapshots as well.
+struct Wide {
+  const Parameter* parameter;
+  detail::KernelRule* rule;
+  Array array;
+};
+
+std::vector<Wide> wide_parameters(const std::vector<Link*>& models) {
+  std::vector<Wide> result;
+  for (Link* const model : models) {
+    for (const Parameter* const parameter : model->params(false)) {
+      detail::KernelRule* const rule = rule_of(*parameter);
+      if (rule != nullptr && !rule->part) result.push_back({parameter, rule, parameter->array()});
+    }
+  }
+  return result;
+}
+
+/// Makes the numbers of before the float32 copy of a parameter that is a 16-bit one now: steps would make it from the
+/// rounded ones, and for a frozen parameter none at all. A copy that a snapshot brought stays where the parameter is
+/// this copy, rounded.
+void keep_wide(const Wide& wide) {
+  const Array narrow = wide.parameter->array();
+  if (!is_half(narrow.dtype())) return;
+  detail::KernelRule& rule = *wide.rule;
+  if (rule.master != nullptr && rule.master->shape() == narrow.shape()) {
+    const Array kept = rule.master->array().to_device(narrow.device());
+    const Array rounded = kept.astype(narrow.dtype()).astype(Dtype::float32);
+    rule.master = std::make_unique<Parameter>(
+        pointwise(kernels::Where{}, pointwise(kernels::Equal{}, rounded, wide.array), kept, wide.array));
+  } else {
+    rule.master = std::make_unique<Parameter>(wide.array.is_unique() ? wide.array : wide.array.copy());
+  }
+  rule.rounded = detail::WrittenState::of(narrow);
+}
+
 /// Makes a 16-bit model float32 again, with the numbers of its float32 copies.
 void restore_float32(Link& model) {
   std::vector<std::pair<Parameter*, Array>> masters;
   for (Parameter* const parameter : model.params(false)) {
     if (!parameter->has_update_rule()) continue;
+    detail::KernelRule* const rule = rule_of(*parameter);
+    if (rule != nullptr && rule->master != nullptr && !rule->part && is_half(parameter->dtype())) {
+      detail::master_of(*rule, parameter->array());  // follows who has written to the parameter
+    }
     const Array master = parameter->update_rule().state("fp32_param");
     if (master.is_defined()) masters.emplace_back(parameter, master);
   }
@@ -50,8 +100,10 @@ void MixedPrecision::initialize(Trainer& trainer) {
     optimizers.push_back(optimizer);
   }
   const bool is_16_bit = options_.recipe == MixedPrecisionRecipe::to_fp16;
+  const std::vector<Wide> wide = is_16_bit ? wide_parameters(models) : std::vector<Wide>();
   session_ = std::make_unique<amp::Session>(amp::initialize(
       models, optimizers, is_16_bit ? "O2" : "O1", {.loss_scale = options_.loss_scale, .dtype = options_.dtype}));
+  std::for_each(wide.begin(), wide.end(), keep_wide);
   optimizers_ = std::move(all);
   for (const auto& [name, optimizer] : optimizers_) {
     if (options_.clip) optimizer->add_hook(optimizer_hooks::GradientClipping(*options_.clip), kClipHook);
