@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kusari/framework/core/argument.h"
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/reporter.h"
 #include "kusari/framework/functions/array/cast.h"
@@ -41,6 +42,26 @@ void check_targets(const Variable& locs, const Variable& gt_locs, const Variable
   if (gt_labels.shape() != labels || is_floating(gt_labels.dtype())) {
     detail::refuse_target("gt_labels", gt_labels, "integers, a label for each anchor, " + to_string(labels));
   }
+}
+
+void refuse_beyond(const Array& labels, int64_t n_classes) {
+  for (const int64_t label : labels.to_vector<int64_t>()) {
+    if (label < n_classes) continue;
+    argument::refuse(kTrainChain, "label", std::to_string(label),
+                     ("be less than " + std::to_string(n_classes) + ", the number of classes").c_str());
+  }
+}
+
+// On another device the host would have to wait for the labels, in each call.
+void check_labels(const Array& labels, int64_t n_classes) {
+  if (!labels.device().is_cpu() && !config().debug) return;
+  if (GraphCapture::current() == nullptr) return refuse_beyond(labels, n_classes);
+  const Array seen = [&] {
+    const ScopedGraphCapture unseen(nullptr);
+    return labels.copy();
+  }();
+  seen.copy_from(labels);
+  static_code([seen, n_classes] { refuse_beyond(seen, n_classes); });
 }
 
 // Sums of images, (N), over their divisors.
@@ -97,10 +118,12 @@ Variable DetectionTrainChainBase::compare(const std::pair<Variable, Variable>& o
   const auto& [locs, confs] = outputs;
   check_targets(locs, gt_locs, gt_labels);
   const Array& labels = gt_labels.array();
+  const bool has_background = options.conf == ClassLoss::multibox;
+  check_labels(labels, confs.shape(2) - (has_background ? 1 : 0));
   const Array counted = positives.is_defined() ? positives.array() : Array();
   const Array divisors = F::detection_divisors(options.normalizer, labels, counted, detail::loss_dtype(locs));
   loc_loss = box_loss(locs, gt_locs, labels, divisors);
-  if (options.conf == ClassLoss::multibox) {
+  if (has_background) {
     conf_loss = multibox_loss(options, confs, labels, divisors);
   } else {
     conf_loss = F::sigmoid_focal_loss(

@@ -44,7 +44,8 @@ class KUSARI_API DetectionTrainChainBase : public Chain {
 /// images (N, 3, H, W) and what AnchorCoder::encode makes of their boxes: locs (N, K, 4), labels (N, K), and if wanted
 /// `positives` (N); otherwise the labels that are 0 or more are the positives. Returns the loss, a float32 scalar
 /// also where the network computes in 16 bits, and reports "loss", "loss/loc" (before its weight) and "loss/conf". A
-/// call sets members, so threads need a copy each.
+/// call sets members, so threads need a copy each. Throws TypeError for targets of other shapes and dtypes, ValueError
+/// for a label beyond the model's classes, on the CPU or with config.debug; elsewhere it is not looked at.
 template <class Model>
 class DetectionTrainChain : public DetectionTrainChainBase {
   static_assert(std::is_base_of_v<Detector, Model>, "DetectionTrainChain takes a Detector");

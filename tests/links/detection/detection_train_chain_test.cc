@@ -7,9 +7,11 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/reporter.h"
 #include "kusari/framework/functions/array/reshape.h"
+#include "kusari/framework/static_graph/static_graph.h"
 #include "kusari/tests/links/detection/drawn_weights.h"
 
 namespace kusari::testing {
@@ -190,6 +192,23 @@ TEST_CASE("DetectionTrainChain refuses targets that do not fit") {
   CHECK_THROWS_AS(chain(given.x, given.loc, given.label, array<int>({1})), TypeError);
   chain.options.delta = 0;
   CHECK_THROWS_AS(chain(given.x, given.loc, given.label), ValueError);
+}
+
+TEST_CASE("DetectionTrainChain refuses labels beyond the classes") {
+  Given given;
+  given.labels.back() = kClasses;
+  const Array beyond = array(given.labels, {2, kAnchors});
+  const char* const text = "L::DetectionTrainChain: label is 3: it must be less than 3, the number of classes";
+  for (const bool softmax : {false, true}) {
+    CAPTURE(softmax);
+    const auto conf = softmax ? L::ClassLoss::multibox : L::ClassLoss::focal;
+    L::DetectionTrainChain chain(GivenOutputs(2, softmax), {.loss = L::DetectionLossOptions{.conf = conf}});
+    CHECK_THROWS_WITH_AS(chain(given.x, given.loc, beyond), text, ValueError);
+    const auto training = using_config(&Config::train, true);
+    auto step = static_graph(chain);
+    for (int i = 0; i < 2; ++i) step(given.x, given.loc, given.label);
+    CHECK_THROWS_WITH_AS(step(given.x, given.loc, beyond), text, ValueError);
+  }
 }
 
 }  // namespace
