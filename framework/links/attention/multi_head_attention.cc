@@ -109,15 +109,24 @@ Variable MultiHeadAttention::operator()(const Variable& x, const Variable& memor
                      " places and cache those of a memory with " + std::to_string(call.cache->length()) +
                      ": truncate the cache to 0 before another memory");
   }
-  const Variables w = functions::split_axis(qkv.W, {width_}, 0);
-  const Variables b =
-      qkv.b.is_defined() ? functions::split_axis(qkv.b, {width_}, 0) : Variables{Variable(), Variable()};
-  const Variable q = heads_of(functions::linear(x, w[0], b[0], {.n_batch_axes = 2}), heads_);
+  Variable q;
+  Variables kv;
+  {
+    const LinkCall of_qkv(qkv);
+    const Variables w = functions::split_axis(qkv.W, {width_}, 0);
+    const Variables b =
+        qkv.b.is_defined() ? functions::split_axis(qkv.b, {width_}, 0) : Variables{Variable(), Variable()};
+    q = heads_of(functions::linear(x, w[0], b[0], {.n_batch_axes = 2}), heads_);
+    if (!is_kept) kv = functions::split_axis(functions::linear(memory, w[1], b[1], {.n_batch_axes = 2}), 2, 2);
+  }
   if (is_kept) {
     const auto [keys, values] = call.cache->filled();
+    if (keys.ndim() != 4 || keys.shape()[1] != groups_) {
+      throw ValueError(std::string(kCall) + ": cache has keys of shape " + to_string(keys.shape()) + ": it must have " +
+                       std::to_string(groups_) + " heads, the groups of this link");
+    }
     return attend(q, keys, values, call, false);
   }
-  const Variables kv = functions::split_axis(functions::linear(memory, w[1], b[1], {.n_batch_axes = 2}), 2, 2);
   const Variable k = heads_of(kv[0], groups_), v = heads_of(kv[1], groups_);
   if (call.cache == nullptr) return attend(q, k, v, call, false);
   const AddedPlaces added{*call.cache};

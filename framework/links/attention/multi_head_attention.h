@@ -41,7 +41,7 @@ class KUSARI_API MultiHeadAttention : public Chain {
   /// Of each place of x to those of memory, (B, S, width): an encoder's. Never causal, and without rotation. A cache
   /// without places is filled with the memory's; from one with places keys and values are taken, so that steps of a
   /// decoder compute them once, and memory may be undefined. Throws ValueError for a memory with another number of
-  /// places than such a cache: cache.truncate(0) makes room for the next memory.
+  /// places than such a cache: cache.truncate(0) makes room for the next memory; and for a cache of other heads.
   Variable operator()(const Variable& x, const Variable& memory, const AttentionCall& call = {}) const;
 
   Child<Linear> qkv;  ///< W: (width + 2 groups width / heads, width): q, k, v as blocks

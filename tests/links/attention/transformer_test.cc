@@ -19,6 +19,7 @@
 #include "kusari/framework/links/attention/transformer_block.h"
 #include "kusari/framework/links/chain_list.h"
 #include "kusari/framework/links/connection/embed_id.h"
+#include "kusari/framework/links/link_hooks/weight_standardization.h"
 #include "kusari/framework/static_graph/static_graph.h"
 
 namespace kusari::transformer_test {
@@ -119,6 +120,29 @@ TEST_CASE("MultiHeadAttention leaves the cache as it was when a call throws") {
   CHECK_THROWS(mha(y, {.mask = bad, .cache = &cache.layer(0)}));
   CHECK(cache.length() == 4);
   check_equal(mha(y, {.cache = &cache.layer(0)}), mha(y, {.cache = &expected.layer(0)}));
+}
+
+TEST_CASE("hooks of MultiHeadAttention's products see those with a memory") {
+  const auto mode = no_backprop_mode();
+  L::MultiHeadAttention mha(6, 3);
+  mha.qkv.add_hook(link_hooks::WeightStandardization());
+  const Variable x = drawn({2, 4, 6});
+  check_equal(mha(x, x), mha(x));
+}
+
+TEST_CASE("MultiHeadAttention refuses the cache of other heads") {
+  const auto mode = no_backprop_mode();
+  const Variable x = drawn({2, 4, 8});
+  const L::MultiHeadAttention four(8, 4), two(8, 4, {.groups = 2});
+  KVCache cache(1, 8);
+  four(x, x, {.cache = &cache.layer(0)});
+  CHECK_THROWS_WITH_AS(two(x, Variable(), {.cache = &cache.layer(0)}),
+                       "L::MultiHeadAttention: cache has keys of shape (2, 4, 4, 2): it must have 2 heads, the groups "
+                       "of this link",
+                       ValueError);
+  cache.truncate(0);
+  CHECK_THROWS_WITH_AS(two(x, {.cache = &cache.layer(0)}), doctest::Contains("the cache holds (2, 4, 8, 2)"),
+                       TypeError);
 }
 
 TEST_CASE("transformers train, define-by-run and as static graphs") {
