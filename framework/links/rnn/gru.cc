@@ -30,6 +30,7 @@ StatelessGRU::StatelessGRU(int64_t in_size, int64_t out_size, Options o)
 Variable StatelessGRU::operator()(const Variable& h, const Variable& x) const {
   const LinkCall call(*this);
   functions::expect_given(h, "L::StatelessGRU", "h");
+  expect_rows_of("L::StatelessGRU", x, "h", h);
   return step(h, x);
 }
 
@@ -42,6 +43,7 @@ Variable StatelessGRU::step(const Variable& h, const Variable& x) const {
 Variable StatefulGRU::operator()(const Variable& x) {
   const LinkCall call(*this);
   const kusari::detail::ScopedUse use(in_use_, "L::StatefulGRU");
+  expect_rows_of("L::StatefulGRU", x, "h", h);
   h = step(h, x);
   return h;
 }

@@ -79,6 +79,7 @@ StatelessLSTM::StatelessLSTM(int64_t in_size, int64_t out_size, Options options)
 
 functions::CellOutput StatelessLSTM::operator()(const Variable& c, const Variable& h, const Variable& x) const {
   const LinkCall call(*this);
+  expect_rows_of("L::StatelessLSTM", x, "h", h);
   return step(c, h, x);
 }
 
@@ -111,7 +112,7 @@ Variable LSTM::sequence(const Variable& xs) {
   constexpr const char* kCall = "L::LSTM::sequence";
   const LinkCall call(*this);
   const kusari::detail::ScopedUse use(in_use_, kCall);
-  functions::expect_given(xs, kCall, "xs");
+  functions::expect_floating(xs, kCall, "xs");
   if (xs.ndim() != 3 || xs.shape()[0] == 0) {
     throw TypeError(std::string(kCall) + ": xs has shape " + to_string(xs.shape()) +
                     ": it must have three axes, (time, batch, input), and at least one time");

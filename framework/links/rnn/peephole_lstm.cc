@@ -24,6 +24,8 @@ StatefulPeepholeLSTM::StatefulPeepholeLSTM(int64_t in_size, int64_t out_size)
 Variable StatefulPeepholeLSTM::operator()(const Variable& x) {
   const LinkCall call(*this);
   const kusari::detail::ScopedUse use(in_use_, "L::StatefulPeepholeLSTM");
+  expect_rows_of("L::StatefulPeepholeLSTM", x, "c", c);
+  expect_rows_of("L::StatefulPeepholeLSTM", x, "h", h);
   Variable seen = upward(x);
   if (h.is_defined()) seen = seen + lateral(h);
   const Variable last = c.is_defined() ? c : zero_state(seen, lateral.W.shape(1));

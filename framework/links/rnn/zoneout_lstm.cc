@@ -30,6 +30,8 @@ Variable StatefulZoneoutLSTM::operator()(const Variable& x) {
   using functions::sigmoid, functions::tanh;
   const LinkCall call(*this);
   const kusari::detail::ScopedUse use(in_use_, "L::StatefulZoneoutLSTM");
+  expect_rows_of("L::StatefulZoneoutLSTM", x, "c", c);
+  expect_rows_of("L::StatefulZoneoutLSTM", x, "h", h);
   Variable seen = upward(x);
   if (h.is_defined()) seen = seen + lateral(h);
   const Variable zero = zero_state(seen, lateral.W.shape(1));

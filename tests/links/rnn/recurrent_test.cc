@@ -121,6 +121,29 @@ TEST_CASE("batches of LSTM may shrink, and not grow") {
   CHECK_THROWS_WITH_AS(lstm(drawn({4, 3})), doctest::Contains("L::LSTM: x has 4 rows and the state 3"), TypeError);
 }
 
+template <class Link>
+void check_rows_stay(Link&& link, const char* text) {
+  for (const int64_t first : {int64_t{1}, int64_t{3}}) {
+    link.reset_state();
+    link(drawn({first, 3}));
+    CHECK_THROWS_WITH_AS(link(drawn({4 - first, 3})), doctest::Contains(text), TypeError);
+    CHECK(link(drawn({first, 3})).shape() == Shape{first, 4});
+  }
+}
+
+TEST_CASE("batches of the other stateful links stay as large as they are") {
+  check_rows_stay(L::StatefulGRU(3, 4), "L::StatefulGRU: x has ");
+  check_rows_stay(L::StatefulMGU(3, 4), "F::concat: ");
+  check_rows_stay(L::StatefulPeepholeLSTM(3, 4), "L::StatefulPeepholeLSTM: x has ");
+  check_rows_stay(L::StatefulZoneoutLSTM(3, 4), "L::StatefulZoneoutLSTM: x has ");
+  L::StatefulPeepholeLSTM peephole(3, 4);
+  peephole.set_state(drawn({2, 4}), drawn({1, 4}));
+  CHECK_THROWS_WITH_AS(peephole(drawn({2, 3})), "L::StatefulPeepholeLSTM: x has 2 rows and h 1: they must be equal",
+                       TypeError);
+  CHECK_THROWS_AS(L::StatelessGRU(3, 4)(drawn({3, 4}), drawn({1, 3})), TypeError);
+  CHECK_THROWS_AS(L::StatelessLSTM(3, 4)(drawn({3, 4}), drawn({1, 4}), drawn({3, 3})), TypeError);
+}
+
 TEST_CASE("a sequence is as many steps") {
   L::LSTM steps(3, 4);
   L::LSTM whole = copy(steps, CopyMode::copy);
