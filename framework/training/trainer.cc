@@ -74,9 +74,8 @@ std::vector<Trainer::ExtensionSummary> Trainer::extensions() const {
 }
 
 double Trainer::elapsed_time() const {
-  if (done_) return final_elapsed_time_;
-  if (!started_) throw StateError("Trainer::elapsed_time: training has not been started yet");
-  return steady_seconds() - *started_ + time_before_resume_;
+  if (!has_run_) throw StateError("Trainer::elapsed_time: training has not been started yet");
+  return time_before_ + (started_ ? steady_seconds() - *started_ : 0);
 }
 
 void Trainer::call(const Entry& entry) {
@@ -94,6 +93,7 @@ void Trainer::run(bool show_loop_exception_msg) {
 
   const std::vector<const Entry*> order = in_order();
   started_ = steady_seconds();
+  has_run_ = true;
   try {
     for (const Entry* entry : order) {
       if (!entry->trigger.finished()) entry->extension->initialize(*this);
@@ -131,7 +131,6 @@ void Trainer::run(bool show_loop_exception_msg) {
     throw;
   }
   finalize(order, true);
-  final_elapsed_time_ = elapsed_time();
   done_ = true;
 }
 
@@ -169,6 +168,8 @@ void Trainer::finalize(const std::vector<const Entry*>& order, bool rethrow) {
   };
   for (const Entry* entry : order) attempt([&] { entry->extension->finalize(); });
   attempt([&] { updater_->finalize(); });
+  time_before_ = elapsed_time();
+  started_.reset();
   if (rethrow && first) std::rethrow_exception(first);
 }
 
@@ -182,10 +183,10 @@ void Trainer::serialize(Serializer& serializer) {
     entry->trigger.serialize(*triggers->child(entry->name));
   }
   if (serializer.is_writer()) {
-    double seconds = started_ && !serializer.restores() ? elapsed_time() : time_before_resume_;
+    double seconds = started_ && !serializer.restores() ? elapsed_time() : time_before_;
     serializer("_snapshot_elapsed_time", seconds);
   } else {
-    serialize_number(serializer, "_snapshot_elapsed_time", time_before_resume_, EntryRange::not_negative);
+    serialize_number(serializer, "_snapshot_elapsed_time", time_before_, EntryRange::not_negative);
   }
   // A stop trigger looks at the observation after the snapshot was taken.
   const auto observed = serializer.child("_observation");

@@ -78,7 +78,7 @@ class KUSARI_API Trainer {
   Observation& observation() noexcept { return observation_; }
   /// Whether no update has been done.
   bool is_before_training() const { return updater_->iteration() == 0; }
-  /// Seconds of training, those before a resume included. Throws StateError before run().
+  /// Seconds of training, those before a resume and of runs that failed included. Throws StateError before run().
   double elapsed_time() const;
 
   /// All that a resumed run needs to be the same as one that was not interrupted: updater, triggers and extensions
@@ -108,9 +108,9 @@ class KUSARI_API Trainer {
   std::vector<Owned<Entry>> entries_;
   std::string running_;  // what the loop is doing, for error messages
   bool done_ = false;
-  std::optional<double> started_;
-  double time_before_resume_ = 0;
-  double final_elapsed_time_ = 0;
+  bool has_run_ = false;
+  std::optional<double> started_;  // of the run that goes on
+  double time_before_ = 0;         // of the runs before it
 };
 
 }  // namespace kusari::training

@@ -74,6 +74,24 @@ TEST_CASE("Trainer runs until the stop trigger fires, and only once") {
   CHECK_THROWS_WITH_AS(trainer.run(), "Trainer::run: cannot run training loop multiple times", kusari::StateError);
 }
 
+TEST_CASE("the time of a run that failed counts when it is run again") {
+  const ScratchDirectory dir;
+  FakeUpdater updater(4);
+  Trainer trainer(updater, {2, "iteration"}, dir.path());
+  updater.on_update = [] {
+    ::usleep(20'000);
+    throw std::runtime_error("stop");
+  };
+  CHECK_THROWS_AS(trainer.run(false), std::runtime_error);
+  const double failed = trainer.elapsed_time();
+  CHECK(failed >= 0.02);
+  CHECK(trainer.elapsed_time() == failed);
+  double at_start = 0;
+  updater.on_update = [&] { at_start = trainer.elapsed_time(); };
+  trainer.run();
+  CHECK(at_start >= failed);
+}
+
 TEST_CASE("Trainer cannot make its directory") {
   const ScratchDirectory dir;
   kusari::testing::write_file(dir / "file", "");
