@@ -29,4 +29,11 @@ inline int64_t size_times(const char* call, const char* name, int64_t size, int6
   return product;
 }
 
+/// For a link that is about to take a size from x: a call that is refused must leave it as it was.
+inline void expect_axes(const char* call, const Variable& x, int least) {
+  if (x.ndim() >= least) return;
+  throw TypeError(std::string(call) + ": x has shape " + to_string(x.shape()) + ": x.ndim must be at least " +
+                  std::to_string(least));
+}
+
 }  // namespace kusari::links

@@ -7,9 +7,11 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/links/activation/maxout.h"
 #include "kusari/framework/links/activation/prelu.h"
+#include "kusari/framework/links/activation/simplified_dropconnect.h"
 #include "kusari/framework/links/activation/swish.h"
 #include "kusari/framework/links/connection/bias.h"
 #include "kusari/framework/links/connection/bilinear.h"
@@ -36,7 +38,10 @@
 #include "kusari/framework/links/normalization/batch_renormalization.h"
 #include "kusari/framework/links/normalization/decorrelated_batch_normalization.h"
 #include "kusari/framework/links/normalization/group_normalization.h"
+#include "kusari/framework/links/normalization/instance_normalization.h"
 #include "kusari/framework/links/normalization/layer_normalization.h"
+#include "kusari/framework/links/normalization/rms_normalization.h"
+#include "kusari/framework/links/rnn/lstm.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/tests/links/models.h"
 #include "kusari/tests/scratch_directory.h"
@@ -158,6 +163,39 @@ TEST_CASE("links whose sizes the first batch decides") {
   check_lazy("GroupNormalization", L::GroupNormalization(2), on_images);
   check_lazy("LayerNormalization", L::LayerNormalization{}, on_vectors);
   check_lazy("Swish", L::Swish(std::nullopt), on_vectors);
+}
+
+template <class Link>
+void check_refused(const char* name, Link link, const std::vector<Array>& wrong, const Array& right) {
+  CAPTURE(name);
+  for (const Array& x : wrong) {
+    CAPTURE(x.shape());
+    CHECK_THROWS_AS(link(Variable(x)), Error);
+    CHECK(link.params(false).size() < link.params().size());
+  }
+  CHECK_NOTHROW(link(Variable(right)));
+}
+
+TEST_CASE("a call that is refused decides on no size") {
+  const Array vectors = ones({2, 6}), images = ones({2, 6, 4, 4});
+  const auto integers = [](const Shape& shape) { return ones(shape, Dtype::int32); };
+  check_refused("Linear", L::Linear(3), {ones({5}), ones({}), integers({2, 5})}, vectors);
+  check_refused("SimplifiedDropconnect", L::SimplifiedDropconnect(kInfer, 3), {ones({5}), integers({2, 5})}, vectors);
+  check_refused("Swish", L::Swish(std::nullopt), {integers({2, 5})}, vectors);
+  check_refused("LSTM", L::LSTM(3), {ones({5}), integers({2, 5})}, vectors);
+  check_refused("GroupNormalization", L::GroupNormalization(2), {ones({5}), ones({4, 5}), integers({2, 4})}, vectors);
+  check_refused("BatchNormalization", L::BatchNormalization(kInfer), {ones({5}), integers({2, 5})}, vectors);
+  check_refused("LayerNormalization", L::LayerNormalization(), {integers({2, 5})}, vectors);
+  check_refused("RMSNormalization", L::RMSNormalization(kInfer), {integers({2, 5})}, vectors);
+  check_refused("InstanceNormalization", L::InstanceNormalization(kInfer), {ones({2, 5}), integers({2, 5, 4})}, images);
+  const std::vector<Array> wrong{ones({2, 5, 4}), ones({2, 5, 2, 2}), integers({2, 5, 4, 4})};
+  check_refused("Convolution2D", L::Convolution2D(kInfer, 3, 3), wrong, images);
+  check_refused("DepthwiseConvolution2D", L::DepthwiseConvolution2D(kInfer, 2, 3), wrong, images);
+  check_refused("DeformableConvolution2D", L::DeformableConvolution2D(kInfer, 2, 3), wrong, images);
+  check_refused("LocalConvolution2D", L::LocalConvolution2D(kInfer, 2, kInfer, 3), wrong, images);
+  check_refused("LocalConvolution2D, of known images", L::LocalConvolution2D(kInfer, 2, 4, 3),
+                {ones({2, 5, 5, 5}), ones({2, 5, 4, 3})}, images);
+  check_refused("Deconvolution2D", L::Deconvolution2D(kInfer, 3, 3), {ones({2, 5, 4}), integers({2, 5, 4, 4})}, images);
 }
 
 }  // namespace

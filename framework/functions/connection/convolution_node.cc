@@ -43,6 +43,8 @@ std::string call_with(const ConvolutionSettings& s, const Shape& x, const Shape&
   return std::string("F::") + s.name + ": x has shape " + to_string(x) + " but W has shape " + to_string(W);
 }
 
+}  // namespace
+
 Dims convolved_size(const ConvolutionSettings& s, const Shape& x, const Shape& W) {
   if (!s.outsize.empty()) return s.outsize;
   Dims out;
@@ -57,6 +59,8 @@ Dims convolved_size(const ConvolutionSettings& s, const Shape& x, const Shape& W
   }
   return out;
 }
+
+namespace {
 
 Dims transposed_size(const ConvolutionSettings& s, const Shape& x, const Shape& W) {
   const kernels::Convolution& g = s.geometry;

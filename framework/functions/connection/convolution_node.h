@@ -20,6 +20,8 @@ struct ConvolutionSettings {
 ConvolutionSettings convolution_settings(const char* name, int ndim, const PerAxis& stride, const PerAxis& pad,
                                          const PerAxis& dilate, int64_t groups);
 
+/// out... of convolve. Throws ValueError where the kernel does not fit into x.
+Dims convolved_size(const ConvolutionSettings& settings, const Shape& x, const Shape& W);
 /// x: (N, C, in...), W: (O, C / groups, kernel...), b: (O) or undefined. Returns (N, O, out...).
 /// sums: gets those of convolution_nd_with_sums, where the device has them.
 Variable convolve(const Variable& x, const Variable& W, const Variable& b, const ConvolutionSettings& settings,

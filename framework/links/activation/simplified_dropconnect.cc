@@ -22,9 +22,10 @@ SimplifiedDropconnect::SimplifiedDropconnect(int64_t in_size, int64_t out_size, 
 
 Variable SimplifiedDropconnect::operator()(const Variable& x, const Call& call) const {
   if (!W.is_initialized()) {
-    functions::expect_given(x, "F::simplified_dropconnect", "x");
+    functions::expect_floating(x, "F::simplified_dropconnect", "x");
+    expect_axes("L::SimplifiedDropconnect", x, 2);
     Shape features = x.shape();
-    if (!features.empty()) features.erase(0);
+    features.erase(0);
     W.infer(1, numel(features));
   }
   const LinkCall hooked(*this);

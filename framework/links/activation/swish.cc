@@ -13,7 +13,7 @@ Swish::Swish(const std::optional<Shape>& beta_shape, Options options)
 
 Variable Swish::operator()(const Variable& x) const {
   if (!beta.is_initialized()) {
-    functions::expect_given(x, "F::swish", "x");
+    functions::expect_floating(x, "F::swish", "x");
     Shape shape = x.shape();
     if (!shape.empty()) shape.erase(0);
     beta.initialize(shape);

@@ -47,7 +47,11 @@ void ConvolutionND::prepare(const Variable& x) const {
   const kusari::detail::FirstCall alone;
   const int ndim = W.declared_shape().ndim() - 2;
   check_images(convolution_link(ndim), x, ndim);
-  W.infer(1, channels_of_group(convolution_link(ndim), "x.shape[1]", x.shape()[1], geometry_.groups));
+  static constexpr const char* kFunctions[] = {"convolution_nd", "convolution_1d", "convolution_2d", "convolution_3d"};
+  Shape filters = W.declared_shape();
+  filters[1] = channels_of_group(convolution_link(ndim), "x.shape[1]", x.shape()[1], geometry_.groups);
+  check_fit(kFunctions[ndim <= 3 ? ndim : 0], x, filters, geometry_);
+  W.infer(1, filters[1]);
 }
 
 functions::ConvolutionWithSums ConvolutionND::with_sums(const Variable& x) const {

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "kusari/framework/core/argument.h"
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/connection/deformable_convolution_2d_sampler.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/links/connection/filters.h"
@@ -30,10 +29,7 @@ DeformableConvolution2DSampler::DeformableConvolution2DSampler(int64_t in_channe
 
 Variable DeformableConvolution2DSampler::operator()(const Variable& x, const Variable& offset) const {
   if (!W.is_initialized()) {
-    functions::expect_given(x, "F::deformable_convolution_2d_sampler", "x");
-    if (x.ndim() != 4) {
-      throw TypeError("L::DeformableConvolution2DSampler: x has shape " + to_string(x.shape()) + ": x.ndim must be 4");
-    }
+    check_images("L::DeformableConvolution2DSampler", x, 2);
     W.infer(1, x.shape()[1]);
   }
   const LinkCall call(*this);

@@ -38,6 +38,9 @@ Variable DepthwiseConvolution2D::operator()(const Variable& x) const {
   if (!W.is_initialized()) {
     const kusari::detail::FirstCall alone;
     check_images(kDepthwiseConvolution2D, x, 2);
+    Shape filters = W.declared_shape();
+    filters[1] = x.shape()[1];
+    check_fit("depthwise_convolution_2d", x, filters, {.stride = geometry_.stride, .pad = geometry_.pad});
     b.infer(0, x.shape()[1] * W.declared_shape()[0]);
     W.infer(1, x.shape()[1]);  // at last: other threads take it for both
   }

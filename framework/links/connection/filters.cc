@@ -2,6 +2,8 @@
 
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/connection/convolution_node.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/sizes.h"
 
@@ -37,11 +39,18 @@ Shape filter_shape(const char* call, int ndim, int64_t first, int64_t second, co
 }
 
 void check_images(const char* call, const Variable& x, int ndim) {
-  if (!x.is_defined()) throw TypeError(std::string(call) + ": x is not given: it is required");
+  functions::expect_floating(x, call, "x");
   if (x.ndim() != ndim + 2) {
     throw TypeError(std::string(call) + ": x has shape " + to_string(x.shape()) + ": x.ndim must be " +
                     std::to_string(ndim + 2));
   }
+}
+
+void check_fit(const char* function, const Variable& x, const Shape& W, const functions::ConvolutionOptions& options) {
+  functions::detail::ConvolutionSettings settings = functions::detail::convolution_settings(
+      function, W.ndim() - 2, options.stride, options.pad, options.dilate, options.groups);
+  settings.cover_all = options.cover_all;
+  functions::detail::convolved_size(settings, x.shape(), W);
 }
 
 void check_filters(const char* call, const Array& W, int min_ndim, int max_ndim) {

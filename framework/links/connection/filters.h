@@ -6,6 +6,7 @@
 #include "kusari/framework/autograd/variable.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/shape.h"
+#include "kusari/framework/functions/connection/convolution_nd.h"
 #include "kusari/framework/functions/per_axis.h"
 #include "kusari/framework/initializers/initializer.h"
 
@@ -19,8 +20,10 @@ int64_t channels_of_group(const char* call, const char* argument, int64_t channe
 int64_t channels_of_groups(const char* call, int64_t channels, int64_t groups);
 /// (first, second, kernel...).
 Shape filter_shape(const char* call, int ndim, int64_t first, int64_t second, const PerAxis& ksize);
-/// Throws TypeError unless x has a batch axis, one of channels and ndim further ones.
+/// Throws TypeError unless x is floating and has a batch axis, one of channels and ndim further ones.
 void check_images(const char* call, const Variable& x, int ndim);
+/// Throws ValueError, in the name of F::`function`, unless kernels of filters with W's shape fit into x.
+void check_fit(const char* function, const Variable& x, const Shape& W, const functions::ConvolutionOptions& options);
 /// Throws ValueError unless W has that many axes.
 KUSARI_API void check_filters(const char* call, const Array& W, int min_ndim, int max_ndim);
 /// The initializer of a bias that was given: zeros when it is undefined. Throws ValueError for another shape.

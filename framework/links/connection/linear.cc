@@ -27,8 +27,11 @@ Linear Linear::from_params(const Array& W, const Array& b, bool nobias) {
 
 Variable Linear::operator()(const Variable& x, int n_batch_axes) const {
   if (!W.is_initialized()) {
-    functions::expect_given(x, "F::linear", "x");
-    if (n_batch_axes < 1) return functions::linear(x, W, b, {.n_batch_axes = n_batch_axes});  // throws
+    functions::expect_floating(x, "F::linear", "x");
+    if (n_batch_axes < 1 || (n_batch_axes > 1 && n_batch_axes > x.ndim())) {
+      return functions::linear(x, W, b, {.n_batch_axes = n_batch_axes});  // throws
+    }
+    expect_axes("L::Linear", x, 2);
     int64_t in_size = 1;
     for (int axis = n_batch_axes; axis < x.ndim(); ++axis) in_size *= x.shape()[axis];
     W.infer(1, in_size);

@@ -8,6 +8,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/connection/local_convolution_2d.h"
 #include "kusari/framework/links/connection/filters.h"
+#include "kusari/framework/links/first_call.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
 
@@ -62,14 +63,19 @@ LocalConvolution2D::LocalConvolution2D(int64_t in_channels, int64_t out_channels
 
 Variable LocalConvolution2D::operator()(const Variable& x) const {
   if (!W.is_initialized()) {
+    const kusari::detail::FirstCall alone;
     check_images(kLocalConvolution2D, x, 2);
-    const Shape& shape = x.shape();
-    for (int axis = 0; axis < 2; ++axis) {
-      const int64_t count = places(shape[2 + axis], ksize_[axis], stride_[axis]);
-      if (b.is_defined()) b.infer(1 + axis, count);
-      W.infer(1 + axis, count);  // after b: other threads take it for both
+    const Shape &shape = x.shape(), &declared = W.declared_shape();
+    Shape weights = declared;
+    for (int axis = 0; axis < 2; ++axis) weights[1 + axis] = places(shape[2 + axis], ksize_[axis], stride_[axis]);
+    weights[3] = shape[1];
+    for (const int axis : {1, 2, 3}) {
+      if (declared[axis] < 0 || declared[axis] == weights[axis]) continue;
+      throw TypeError(std::string(kLocalConvolution2D) + ": x has shape " + to_string(shape) +
+                      ": it needs W of shape " + to_string(weights) + " but that is " + to_string(declared));
     }
-    W.infer(3, shape[1]);
+    for (const int axis : {1, 2}) b.infer(axis, weights[axis]);
+    for (const int axis : {1, 2, 3}) W.infer(axis, weights[axis]);  // after b: other threads take it for both
   }
   const LinkCall call(*this);
   return functions::local_convolution_2d(x, W, b, {.stride = PerAxis(stride_)});

@@ -10,6 +10,7 @@
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/random_replay.h"
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/functions/given.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
 
@@ -90,7 +91,7 @@ void BatchStatistics::prepare(const Variable& x) const {
   LinkCall::expect_members(*this);
   const detail::FirstCall alone;
   if (avg_mean.is_defined()) return has_averages_.set();
-  if (!x.is_defined()) throw TypeError(std::string(call_) + ": x is not given: it is required");
+  functions::expect_floating(x, call_, "x");
   Shape size = size_;
   for (int axis = axis_.empty() ? 1 : 0, i = 0; i < size.ndim() && axis < x.ndim(); ++axis) {
     const bool aggregated =

@@ -26,12 +26,12 @@ GroupNormalization::GroupNormalization(int64_t group_count, int64_t size, Option
 }
 
 Variable GroupNormalization::operator()(const Variable& x) const {
-  functions::expect_given(x, "F::group_normalization", "x");
-  if (x.ndim() < 2) {
-    throw TypeError("L::GroupNormalization: x has shape " + to_string(x.shape()) + ": x.ndim must be at least 2");
+  functions::expect_floating(x, "F::group_normalization", "x");
+  expect_axes("L::GroupNormalization", x, 2);
+  if (groups >= 1 && x.shape()[1] % groups == 0) {  // otherwise the function throws
+    gamma.infer(0, x.shape()[1]);
+    beta.infer(0, x.shape()[1]);
   }
-  gamma.infer(0, x.shape()[1]);
-  beta.infer(0, x.shape()[1]);
   const LinkCall call(*this);
   return functions::group_normalization(x, groups, gamma, beta, eps);
 }

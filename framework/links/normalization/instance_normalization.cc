@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "kusari/framework/core/config.h"
-#include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/normalization/instance_normalization.h"
 #include "kusari/framework/links/link_hook.h"
@@ -21,10 +20,8 @@ InstanceNormalization::InstanceNormalization(int64_t size, Options options)
       beta{*this, "beta", {size}, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {}
 
 Variable InstanceNormalization::operator()(const Variable& x) const {
-  functions::expect_given(x, "F::instance_normalization", "x");
-  if (x.ndim() < 3) {
-    throw TypeError("L::InstanceNormalization: x has shape " + to_string(x.shape()) + ": x.ndim must be at least 3");
-  }
+  functions::expect_floating(x, "F::instance_normalization", "x");
+  expect_axes("L::InstanceNormalization", x, 3);
   gamma.infer(0, x.shape()[1]);
   beta.infer(0, x.shape()[1]);
   const LinkCall call(*this);

@@ -38,12 +38,9 @@ LayerNormalization::LayerNormalization(const Sizes& sizes, Options options)
       axes_{sizes.shape.ndim()} {}
 
 Variable LayerNormalization::operator()(const Variable& x) const {
-  functions::expect_given(x, "F::layer_normalization", "x");
+  functions::expect_floating(x, "F::layer_normalization", "x");
+  expect_axes("L::LayerNormalization", x, axes_);
   const int before = x.ndim() - axes_;
-  if (before < 0) {
-    throw TypeError("L::LayerNormalization: x has shape " + to_string(x.shape()) + ": x.ndim must be at least " +
-                    std::to_string(axes_));
-  }
   for (int axis = 0; axis < axes_; ++axis) {
     gamma.infer(axis, x.shape()[before + axis]);
     beta.infer(axis, x.shape()[before + axis]);

@@ -19,7 +19,7 @@ RMSNormalization::RMSNormalization(int64_t size, Options options)
             get_dtype({}, Dtype::float32)} {}
 
 Variable RMSNormalization::operator()(const Variable& x) const {
-  functions::expect_given(x, "F::rms_normalization", "x");
+  functions::expect_floating(x, "F::rms_normalization", "x");
   if (x.ndim() > 0) gamma.infer(0, x.shape()[x.ndim() - 1]);
   const LinkCall call(*this);
   return functions::rms_normalization(x, gamma, eps);
