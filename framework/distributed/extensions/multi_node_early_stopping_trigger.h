@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -36,6 +37,8 @@ class KUSARI_API MultiNodeEarlyStoppingTrigger final : public training::Trigger 
   void serialize(Serializer& serializer) override;
 
  private:
+  training::TriggerRef check_trigger_;
+  std::shared_ptr<bool> fires_;  // its answer, which both of these get: a trigger is asked once in an iteration
   ObservationAggregator aggregator_;
   training::triggers::EarlyStoppingTrigger trigger_;
 };

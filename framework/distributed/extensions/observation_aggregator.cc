@@ -64,9 +64,7 @@ void ObservationAggregator::operator()(training::Trainer& trainer) {
 }
 
 void ObservationAggregator::serialize(Serializer& serializer) {
-  if (serializer.is_writer() || serializer.contains("_trigger/previous_iteration")) {
-    options_.comm_trigger.serialize(*serializer.child("_trigger"));
-  }
+  options_.comm_trigger.serialize(*serializer.child("_trigger"));
 }
 
 }  // namespace kusari::distributed

@@ -14,7 +14,10 @@
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/links/normalization/batch_normalization.h"
 #include "kusari/framework/links/normalization/batch_renormalization.h"
+#include "kusari/framework/serializers/npz.h"
 #include "kusari/framework/training/trainer.h"
+#include "kusari/framework/training/triggers/best_value_trigger.h"
+#include "kusari/framework/training/triggers/once_trigger.h"
 #include "kusari/tests/distributed/rank_results.h"
 #include "kusari/tests/functions/testing.h"
 #include "kusari/tests/scratch_directory.h"
@@ -166,6 +169,24 @@ TEST_CASE("ObservationAggregator: an aggregator of one's own, in the place of th
                        "ObservationAggregator: original_key is empty: it must name a reported value", ValueError);
 }
 
+TEST_CASE("ObservationAggregator: the state of any trigger is read again") {
+  Run run({4, "iteration"}, [](int64_t) { return std::optional<double>(3); });
+  const std::string file = run.directory / "aggregator.npz";
+  const Communicator alone;
+  const auto is_asked_again = [&](auto first, auto second) {
+    run.trainer.observation().set("main/loss", 3.0);
+    CHECK(first(run.trainer));
+    distributed::ObservationAggregator saved(alone, "main/loss", {}, {.comm_trigger = first});
+    serializers::save_npz(file, saved);
+    distributed::ObservationAggregator loaded(alone, "main/loss", {}, {.comm_trigger = second});
+    serializers::load_npz(file, loaded);
+    return second(run.trainer);
+  };
+  CHECK(!is_asked_again(triggers::OnceTrigger(), triggers::OnceTrigger()));
+  const triggers::MaxValueTrigger largest("main/loss", [](Trainer&) { return true; });
+  CHECK(!is_asked_again(largest, largest));
+}
+
 TEST_CASE("agreed: the root's verdict is everybody's") {
   for (const int root : {0, 1}) {
     const auto lengths = on_ranks<int64_t>(3, [&](Communicator& comm) {
@@ -209,6 +230,37 @@ TEST_CASE("MultiNodeEarlyStoppingTrigger: stops all ranks when the mean over the
   CHECK(lengths[0] == lengths[1]);
   CHECK(lengths[0] < 50);
   CHECK(lengths[0] > 3);
+}
+
+/// Fires every second time.
+class Alternating final : public training::Trigger {
+ public:
+  bool operator()(Trainer&) override { return ++asked % 2 == 0; }
+  void serialize(Serializer& serializer) override { serializer("asked", asked); }
+  int64_t asked = 0;
+};
+
+TEST_CASE("MultiNodeEarlyStoppingTrigger: asks a trigger of one's own once, and keeps its state") {
+  const auto lengths = on_ranks<int64_t>(2, [](Communicator& comm) {
+    Alternating check, resumed;
+    const auto stop_by = [&](Alternating& trigger) {
+      return distributed::MultiNodeEarlyStoppingTrigger(
+          comm, {.check_trigger = trigger, .patience = 2, .max_trigger = {50, "iteration"}});
+    };
+    auto stop = stop_by(check);
+    Run run(stop, [](int64_t) { return std::optional<double>(1); });
+    run.trainer.run();
+    CHECK(check.asked == run.updater.count + 1);  // the trainer asks before the first as well
+
+    const std::string file = run.directory / "stop.npz";
+    serializers::save_npz(file, stop);
+    auto loaded = stop_by(resumed);
+    serializers::load_npz(file, loaded);
+    CHECK(resumed.asked == check.asked);
+    return run.updater.count;
+  });
+  // The first check is the best, and the second and third no better.
+  CHECK(lengths == std::vector<int64_t>{5, 5});
 }
 
 }  // namespace
