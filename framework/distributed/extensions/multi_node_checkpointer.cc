@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <numeric>
 #include <system_error>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/log.h"
 #include "kusari/framework/core/remote_error.h"
+#include "kusari/framework/core/serializer.h"
 #include "kusari/framework/distributed/byte_messages.h"
 #include "kusari/framework/distributed/multi_node_optimizer.h"
 
@@ -60,16 +62,27 @@ void MultiNodeCheckpointer::find_directory(const std::string& path) {
   options_.path = path;
 }
 
+void MultiNodeCheckpointer::serialize_ranks(Serializer& serializer) const {
+  if (!serializer.contains("_ranks")) return;  // Chainer's files do not have it
+  int64_t ranks = comm_.size();
+  serializer("_ranks", ranks);
+  if (ranks == comm_.size()) return;
+  throw ValueError(serializer.place("_ranks") + "is " + std::to_string(ranks) + ": it must be " +
+                   std::to_string(comm_.size()) + ", the number of ranks");
+}
+
 std::string MultiNodeCheckpointer::file_of(int64_t iteration) const {
   const std::filesystem::path directory(options_.path);
   return (directory / (name_ + '.' + std::to_string(comm_.rank()) + '.' + std::to_string(iteration))).string();
 }
 
 std::vector<int64_t> MultiNodeCheckpointer::iterations_on_disk() const {
-  const std::string prefix = name_ + '.' + std::to_string(comm_.rank()) + '.';
+  const std::filesystem::path first(file_of(0));
+  std::string prefix = first.filename().string();
+  prefix.pop_back();
   std::vector<int64_t> found;
   std::error_code nothing_there;
-  for (const auto& entry : std::filesystem::directory_iterator(options_.path, nothing_there)) {
+  for (const auto& entry : std::filesystem::directory_iterator(first.parent_path(), nothing_there)) {
     const std::string file = entry.path().filename().string();
     if (!file.starts_with(prefix)) continue;
     int64_t iteration = 0;
@@ -81,8 +94,8 @@ std::vector<int64_t> MultiNodeCheckpointer::iterations_on_disk() const {
   return found;
 }
 
-// Forgets what not all ranks have, and all but the newest.
-void MultiNodeCheckpointer::keep_common(bool remove_others) {
+// What not all ranks have is superseded, and all but the newest.
+void MultiNodeCheckpointer::keep_common() {
   std::vector<int64_t> common = iterations_;
   for (const std::string& message : comm_.allgather_obj(message_of(iterations_))) {
     const std::vector<int64_t> theirs = numbers_of(message);
@@ -90,33 +103,48 @@ void MultiNodeCheckpointer::keep_common(bool remove_others) {
   }
   const auto surplus = static_cast<int64_t>(common.size()) - options_.cp_interval;
   if (surplus > 0) common.erase(common.begin(), common.begin() + surplus);
-  if (remove_others) {
-    for (const int64_t iteration : iterations_) {
-      std::error_code already_gone;
-      if (!std::binary_search(common.begin(), common.end(), iteration)) {
-        std::filesystem::remove(file_of(iteration), already_gone);
-      }
-    }
-  }
+  std::set_difference(iterations_.begin(), iterations_.end(), common.begin(), common.end(),
+                      std::back_inserter(superseded_));
   iterations_ = std::move(common);
+}
+
+void MultiNodeCheckpointer::remove_superseded() {
+  for (const int64_t iteration : superseded_) {
+    std::error_code already_gone;
+    std::filesystem::remove(file_of(iteration), already_gone);
+  }
+  superseded_.clear();
 }
 
 void MultiNodeCheckpointer::save_as(int64_t iteration, const Callable<void(const std::string&)>& write) {
   find_directory({});
   argument::not_negative("MultiNodeCheckpointer::save", "iteration", iteration);
-  std::filesystem::create_directories(options_.path);
+  const std::string file = file_of(iteration);
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path());
   const auto begin = std::chrono::steady_clock::now();
-  write(file_of(iteration));
+  write(file);
   durations_.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  std::erase(superseded_, iteration);
   const auto place = std::lower_bound(iterations_.begin(), iterations_.end(), iteration);
   if (place == iterations_.end() || *place != iteration) iterations_.insert(place, iteration);
-  if (static_cast<int64_t>(iterations_.size()) - options_.cp_interval > options_.gc_interval) keep_common(true);
+  if (static_cast<int64_t>(iterations_.size()) - options_.cp_interval > options_.gc_interval) {
+    keep_common();
+    remove_superseded();
+  }
 }
 
 std::optional<int64_t> MultiNodeCheckpointer::load_newest(const Callable<void(const std::string&)>& read) {
   iterations_ = iterations_on_disk();
-  keep_common(false);
-  if (iterations_.empty()) return std::nullopt;
+  superseded_.clear();
+  keep_common();
+  if (iterations_.empty()) {
+    if (!superseded_.empty()) {
+      log::warn("MultiNodeCheckpointer: " + options_.path + " has checkpoints of '" + name_ +
+                "', but none that all ranks have, which are " + std::to_string(comm_.size()) + ": nothing is loaded");
+    }
+    superseded_.clear();
+    return std::nullopt;
+  }
   for (; !iterations_.empty(); iterations_.pop_back()) {
     const int64_t iteration = iterations_.back();
     std::string problem;
@@ -130,6 +158,7 @@ std::optional<int64_t> MultiNodeCheckpointer::load_newest(const Callable<void(co
     const std::vector<std::string> problems = comm_.allgather_obj(problem);
     const auto failed = std::find_if(problems.begin(), problems.end(), [](const auto& p) { return !p.empty(); });
     if (failed == problems.end()) return iteration;
+    superseded_.push_back(iteration);
     log::warn("MultiNodeCheckpointer: the checkpoint of iteration " + std::to_string(iteration) +
               " is passed over, because rank " + std::to_string(failed - problems.begin()) +
               " cannot read its file: " + *failed);
@@ -153,11 +182,9 @@ void MultiNodeCheckpointer::on_error(training::Trainer&, const std::exception&) 
 
 void MultiNodeCheckpointer::finalize() {
   if (std::exchange(failed_, false)) return;
-  for (const int64_t iteration : iterations_) {
-    std::error_code already_gone;
-    std::filesystem::remove(file_of(iteration), already_gone);
-  }
+  superseded_.insert(superseded_.end(), iterations_.begin(), iterations_.end());
   iterations_.clear();
+  remove_superseded();
 }
 
 }  // namespace kusari::distributed

@@ -24,7 +24,7 @@ struct MultiNodeCheckpointerOptions {
 
 /// Each rank writes its own snapshots, NAME.RANK.ITERATION, which appear whole or not at all, keeps the newest that all
 /// ranks have, and begins from the newest of them. For models of which each rank has another part; where all have the
-/// same, multi_node_snapshot writes less.
+/// same, multi_node_snapshot writes less. The name may have folders in it.
 ///
 ///   auto checkpointer = distributed::create_multi_node_checkpointer("run", comm);
 ///   trainer.extend(checkpointer, {.trigger = {25, "iteration"}});
@@ -43,12 +43,13 @@ class KUSARI_API MultiNodeCheckpointer final : public training::Extension {
   /// the options nor a trainer have named a directory.
   template <class T>
   void save(T& target, int64_t iteration) {
-    save_as(iteration, [&](const std::string& file) { serializers::save_npz(file, target); });
+    Content<T> content{*this, target};
+    save_as(iteration, [&](const std::string& file) { serializers::save_npz(file, content); });
   }
   /// Gives the object what it was at the newest iteration that all ranks have, if any; nothing otherwise. Where a
-  /// rank's file is damaged or does not fit, all take the one before, with a warning; IoError when there is none that
-  /// all can read. `path`: the directory, when the options name none; a trainer's output directory when empty. Returns
-  /// the iteration.
+  /// rank's file is damaged, does not fit or is of another number of ranks, all take the one before, with a warning;
+  /// IoError when there is none that all can read. A rank that has files where there is nothing to load warns. `path`:
+  /// the directory, when the options name none; a trainer's output directory when empty. Returns the iteration.
   template <class T>
   std::optional<int64_t> maybe_load(T& target, const std::string& path = {}) {
     if constexpr (std::is_base_of_v<training::Trainer, T>) {
@@ -56,7 +57,8 @@ class KUSARI_API MultiNodeCheckpointer final : public training::Extension {
     } else {
       find_directory(path);
     }
-    return load_newest([&](const std::string& file) { serializers::load_npz(file, target); });
+    Content<T> content{*this, target};
+    return load_newest([&](const std::string& file) { serializers::load_npz(file, content); });
   }
   /// "Snapshot duration stats (sec): avg=0.120000, min=0.100000, max=0.140000", or "No stats available".
   std::string get_stats() const;
@@ -67,17 +69,31 @@ class KUSARI_API MultiNodeCheckpointer final : public training::Extension {
   int default_priority() const override { return -100; }
 
  private:
+  // Of a file.
+  template <class T>
+  struct Content {
+    const MultiNodeCheckpointer& checkpointer;
+    T& target;
+    void serialize(Serializer& serializer) {
+      checkpointer.serialize_ranks(serializer);
+      target.serialize(serializer);
+    }
+  };
+
+  void serialize_ranks(Serializer& serializer) const;
   void find_directory(const std::string& path);
   std::string file_of(int64_t iteration) const;
   std::vector<int64_t> iterations_on_disk() const;
-  void keep_common(bool remove_others);
+  void keep_common();
+  void remove_superseded();
   void save_as(int64_t iteration, const Callable<void(const std::string&)>& write);
   std::optional<int64_t> load_newest(const Callable<void(const std::string&)>& read);
 
   std::string name_;
   Communicator comm_;
   MultiNodeCheckpointerOptions options_;
-  std::vector<int64_t> iterations_;  // with files of this rank's, rising
+  std::vector<int64_t> iterations_;  // with files of all ranks, rising
+  std::vector<int64_t> superseded_;  // with files of this rank that are removed next time
   std::vector<double> durations_;    // of the saves, seconds
   bool failed_ = false;
 };

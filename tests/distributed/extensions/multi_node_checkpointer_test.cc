@@ -130,6 +130,81 @@ TEST_CASE("create_multi_node_checkpointer: a trainer that failed goes on; its fi
   CHECK(files_in(directory.path()).empty());
 }
 
+TEST_CASE("create_multi_node_checkpointer: files of before a resume are removed as well") {
+  const testing::ScratchDirectory directory;
+  const auto checkpointer_of = [&](Communicator& comm) {
+    return create_multi_node_checkpointer("run", comm, {.cp_interval = 2, .gc_interval = 1, .path = directory.path()});
+  };
+  for (const bool goes_on : {true, false}) {
+    CAPTURE(goes_on);
+    on_ranks<int>(2, [&](Communicator& comm) {
+      auto checkpointer = checkpointer_of(comm);
+      for (const int64_t i : {1, 2, 3}) {
+        Counter own{i};
+        checkpointer.save(own, i);
+      }
+      return 0;
+    });
+    std::filesystem::copy_file(directory / "run.0.3", directory / "run.0.5");  // rank 1 has none
+    on_ranks<int>(2, [&](Communicator& comm) {
+      auto checkpointer = checkpointer_of(comm);
+      Counter own;
+      CHECK(checkpointer.maybe_load(own) == 3);
+      comm.barrier();
+      if (goes_on) {
+        checkpointer.save(own, 4);
+        checkpointer.save(own, 5);
+      } else {
+        checkpointer.finalize();
+      }
+      return 0;
+    });
+    const std::vector<std::string> expected{"run.0.4", "run.0.5", "run.1.4", "run.1.5"};
+    CHECK(files_in(directory.path()) == (goes_on ? expected : std::vector<std::string>()));
+    for (const std::string& file : files_in(directory.path())) std::filesystem::remove(directory / file);
+  }
+}
+
+TEST_CASE("create_multi_node_checkpointer: files of another number of ranks") {
+  const testing::ScratchDirectory directory;
+  const testing::QuietLog quiet;
+  const auto checkpointer_of = [&](Communicator& comm) {
+    return create_multi_node_checkpointer("run", comm, {.path = directory.path()});
+  };
+  on_ranks<int>(3, [&](Communicator& comm) {
+    Counter own{comm.rank() + 1};
+    checkpointer_of(comm).save(own, 7);
+    return 0;
+  });
+  const auto load = [&](Communicator& comm) {
+    Counter own;
+    const std::optional<int64_t> begun = checkpointer_of(comm).maybe_load(own);
+    CHECK(!begun.has_value());
+    return 0;
+  };
+  on_ranks<int>(4, load);  // the fourth has none, which is told
+  CHECK_THROWS_WITH_AS(on_ranks<int>(2, load), doctest::Contains("has no checkpoint of 'run' that all ranks can read"),
+                       IoError);
+}
+
+TEST_CASE("create_multi_node_checkpointer: a name with folders") {
+  const testing::ScratchDirectory directory;
+  on_ranks<int>(2, [&](Communicator& comm) {
+    const auto checkpointer_of = [&] {
+      return create_multi_node_checkpointer("runs/a", comm, {.path = directory.path()});
+    };
+    Counter own{3}, loaded;
+    checkpointer_of().save(own, 10);
+    auto checkpointer = checkpointer_of();
+    CHECK(checkpointer.maybe_load(loaded) == 10);
+    CHECK(loaded.value == 3);
+    comm.barrier();
+    checkpointer.finalize();
+    return 0;
+  });
+  CHECK(files_in(directory / "runs").empty());
+}
+
 TEST_CASE("create_multi_node_checkpointer: errors") {
   const Communicator alone;
   CHECK_THROWS_WITH_AS(create_multi_node_checkpointer("", alone),
