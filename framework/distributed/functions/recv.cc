@@ -33,7 +33,8 @@ class Recv final : public CommunicatorFunction {
     for (const Variable& gradient : tied_gradients(gy)) {
       if (is_floating(gradient.dtype())) gradients.push_back(gradient);
     }
-    const Variable sent = send(gradients, comm(), rank_, tag_);
+    // Integers have none, and nobody waits for them.
+    const Variable sent = gradients.empty() ? retained_output(0) : send(gradients, comm(), rank_, tag_);
     return {gradient_through(sent, input_shape(0), input_dtype(0), delegate_device_)};
   }
 

@@ -15,7 +15,8 @@ struct RecvOptions {
   Device device = {};  ///< where the arrays go
 };
 
-/// What another rank gives by send(). Backward sends the gradient back, and that rank's backward waits for it.
+/// What another rank gives by send(). Backward sends the gradient back, and that rank's backward waits for it; of a
+/// message of integers alone none is sent.
 /// rank: another than this one. Returns a variable of the shape and dtype that were sent.
 /// Throws ValueError for a rank or tag that cannot be, and when several variables were sent as one message; RemoteError
 /// as Communicator does. Differentiable to any order, if floating. chainermn.functions.recv.

@@ -110,6 +110,24 @@ TEST_CASE("distributed functions: several variables as one message, of several d
   });
 }
 
+TEST_CASE("distributed functions: recv of integers alone sends no gradient, and backward goes on behind it") {
+  on_ranks<int>(2, [](Communicator& comm) {
+    if (comm.is_root()) {
+      const Variable h = D::recv(comm, 1);
+      D::send(Variable(array<int32_t>({1, 0}), false), comm, 1);
+      (F::sum(h) * 3.0).backward();
+      return 0;
+    }
+    const Variable x(ones({2}, Dtype::float64)), w(full({2}, 2.0, Dtype::float64));
+    const Variable sent = D::send(x, comm, 0);
+    const Variable ids = D::recv(comm, 0, {.delegate_variable = sent});
+    F::sum(D::pseudo_connect(ids, w)).backward();
+    CHECK(w.grad().to_vector<double>() == std::vector<double>{1, 1});
+    CHECK(x.grad().to_vector<double>() == std::vector<double>{3, 3});
+    return 0;
+  });
+}
+
 TEST_CASE("pseudo_connect: actual variables pass, and backward reaches the delegate after them") {
   const Variable x(array<double>({1, 2})), y(array<double>({3})), other(array<double>({4, 5, 6}));
   const Variable delegate = other * 2.0;
