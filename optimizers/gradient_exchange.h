@@ -77,6 +77,7 @@ class KUSARI_API GradientExchange : public std::enable_shared_from_this<Gradient
   /// that is called.
   void note_examples(int64_t examples) noexcept;
   void begin_examples(int64_t examples) noexcept { examples_ = examples; }
+  void forget_examples() noexcept { examples_.reset(); }
   bool knows_examples() const noexcept { return examples_.has_value(); }
 
   /// Replaces the gradients of a target's initialised parameters by the weighted means over the ranks. False: there are

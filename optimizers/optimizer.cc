@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <exception>
 #include <limits>
+#include <memory>
 
 #include "kusari/framework/autograd/final_leaves.h"
 #include "kusari/framework/core/argument.h"
@@ -92,6 +94,23 @@ class HeldGradients {
   std::vector<Held> held_;
 };
 
+/// Forgets the examples of a loss that throws while this lives: the next step is without it.
+class NotedExamples {
+ public:
+  explicit NotedExamples(std::shared_ptr<GradientExchange> exchange, std::shared_ptr<void> outer = nullptr)
+      : exchange_{std::move(exchange)}, outer_{std::move(outer)} {}
+  NotedExamples(const NotedExamples&) = delete;
+  NotedExamples& operator=(const NotedExamples&) = delete;
+  ~NotedExamples() {
+    if (exchange_ != nullptr && std::uncaught_exceptions() > exceptions_) exchange_->forget_examples();
+  }
+
+ private:
+  std::shared_ptr<GradientExchange> exchange_;
+  std::shared_ptr<void> outer_;
+  int exceptions_ = std::uncaught_exceptions();
+};
+
 }  // namespace
 
 Optimizer::Optimizer() : impl_{std::make_unique<Impl>()} {
@@ -167,13 +186,18 @@ void Optimizer::cleargrads() {
   for (const Impl::Member& member : impl_->members) member.parameter->cleargrad();
 }
 
-Optimizer::ForwardScope Optimizer::forward_scope() const {
-  ForwardScope scope = impl_->forward_scope ? impl_->forward_scope() : ForwardScope();
-  if (impl_->exchange == nullptr) return scope;
+Optimizer::ForwardScope Optimizer::Impl::loss_scope() const {
+  ForwardScope scope = forward_scope ? forward_scope() : ForwardScope();
+  if (exchange == nullptr) return scope;
   const bool makes_parameters =
-      std::any_of(impl_->members.begin(), impl_->members.end(),
-                  [](const Impl::Member& member) { return !member.parameter->is_initialized(); });
-  return impl_->exchange->forward_scope(std::move(scope), makes_parameters);
+      std::any_of(members.begin(), members.end(), [](const Member& m) { return !m.parameter->is_initialized(); });
+  return exchange->forward_scope(std::move(scope), makes_parameters);
+}
+
+Optimizer::ForwardScope Optimizer::forward_scope() const {
+  ForwardScope scope = impl_->loss_scope();
+  if (impl_->exchange == nullptr) return scope;
+  return std::make_shared<NotedExamples>(impl_->exchange, std::move(scope));
 }
 
 void Optimizer::note_examples(int64_t examples) {
@@ -215,6 +239,7 @@ void Optimizer::backward(const Variable& loss, const BackwardOptions& options) {
 }
 
 void Optimizer::update_for(Variable loss) {
+  const NotedExamples examples(impl_->exchange);
   if (!loss.is_defined()) {
     throw TypeError(std::string(name()) +
                     "::update: the loss function returned an undefined variable: it must return the loss");
@@ -247,7 +272,7 @@ void Optimizer::update_for(Variable loss) {
 }
 
 Variable Optimizer::weighted_loss(const Callable<Variable()>& lossfun, double weight) const {
-  const ForwardScope scope = forward_scope();
+  const ForwardScope scope = impl_->loss_scope();
   const profiler::Range range("forward");
   const Variable loss = lossfun();
   return weight == 1 ? loss : loss * weight;

@@ -150,6 +150,8 @@ struct Optimizer::Impl {
   }
   [[noreturn]] void throw_displaced(Link& target) const;
   std::vector<Parameter*> all_parameters() const;
+  /// What lives while a loss is computed.
+  ForwardScope loss_scope() const;
   /// Finds the target's parameters. Throws StateError when another optimizer has taken some.
   void refresh();
   /// Gives kernels their numbers; a method that is still scheduled has them computed by the device.

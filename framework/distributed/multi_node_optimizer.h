@@ -106,7 +106,8 @@ requires(std::derived_from<T, Optimizer> && !std::is_lvalue_reference_v<T>) T
 }
 
 /// For training loops of one's own that call backward() themselves: the gradients of the next step are of so many
-/// (more) examples. Ranks of which one does not say so weigh alike.
+/// (more) examples. Ranks of which one does not say so weigh alike. An update(lossfun) that throws forgets them; where
+/// the loss is computed elsewhere, note them after its backward(), so that none are left of one that throws.
 KUSARI_API void note_examples(Optimizer& optimizer, int64_t examples);
 /// With shard_optimizer: gives the root, or all ranks `everywhere`, the whole state of the optimizer, which can then be
 /// serialized there, until its next step. Does nothing for other optimizers. Collective.

@@ -1,3 +1,4 @@
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,32 @@ TEST_CASE("ParallelUpdater: ranks weigh as many examples as they have") {
     steps[static_cast<size_t>(comm.rank())] = 1 - model.l.W.array().to_vector<double>()[0];
   });
   CHECK(steps == std::vector<double>{2, 2});
+}
+
+TEST_CASE("multi-node optimizer: a loss that throws leaves no examples for the next step") {
+  for (const bool in_backward : {false, true}) {
+    CAPTURE(in_backward);
+    std::vector<double> steps(2);
+    run_ranks(2, [&](Communicator& comm) {
+      TestMean model;
+      optimizers::SGD sgd(1);
+      auto& optimizer = create_multi_node_optimizer(sgd, comm);
+      optimizer.setup(model);
+      const Variable x(full({1, 1}, comm.rank() == 0 ? 1 : 5, Dtype::float32), false);
+      if (comm.rank() == 0) {
+        distributed::note_examples(optimizer, 100);
+        CHECK_THROWS_AS(optimizer.update([&]() -> Variable {
+          if (in_backward) return Variable(x.array(), false);  // has no graph
+          throw std::runtime_error("bad example");
+        }),
+                        std::exception);
+      }
+      distributed::note_examples(optimizer, comm.rank() == 0 ? 3 : 1);
+      optimizer.update([&] { return model(x); });
+      steps[static_cast<size_t>(comm.rank())] = 1 - model.l.W.array().to_vector<double>()[0];
+    });
+    CHECK(steps == std::vector<double>{2, 2});
+  }
 }
 
 TEST_CASE("communicator: models share the root's values, and means of gradients") {
