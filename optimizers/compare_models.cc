@@ -34,7 +34,7 @@ std::vector<std::pair<std::string, std::string>> lines_of(const std::string& tex
 
 }  // namespace
 
-void compare_models(const char* call, collectives::Group& group, Link& model) {
+void compare_models(const char* call, collectives::Group& group, Link& model, bool unknown_may_fit) {
   const std::string own = model_text(model);
   const std::vector<std::string> texts = group.allgather({"comparison of models"}, own);
   const auto root = lines_of(texts[0]);
@@ -44,7 +44,8 @@ void compare_models(const char* call, collectives::Group& group, Link& model) {
       const auto text = [&](const auto& lines) {
         return i < lines.size() ? "'" + lines[i].first + "' (" + lines[i].second + ")" : "no further parameter";
       };
-      const bool is_unknown = i < root.size() && i < other.size() && root[i].first == other[i].first &&
+      const bool is_unknown = unknown_may_fit && i < root.size() && i < other.size() &&
+                              root[i].first == other[i].first &&
                               (root[i].second == "unknown shape" || other[i].second == "unknown shape");
       if (text(root) == text(other) || is_unknown) continue;
       const std::string message = std::string(call) + ": the models differ: " + group.describe(0) + " has " +

@@ -26,7 +26,8 @@ struct GradientExchange::Word {
   uint64_t settings;
   int64_t examples;  // -1: unknown
   uint64_t flags;
-  uint64_t stage;  // with kReplays: see begin_static_step
+  uint32_t stage;  // with kReplays: see begin_static_step
+  uint32_t replicas;
 };
 
 /// A step under way.

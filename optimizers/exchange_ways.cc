@@ -20,9 +20,9 @@ uint64_t GradientExchange::flags_of(Optimizer& optimizer) const {
 }
 
 // Before backward comes to the gradients, or after it: all ranks must be able to do without whole ones.
-void GradientExchange::divide_ahead(Step& step, Optimizer& optimizer, std::span<Parameter* const> parameters) {
+void GradientExchange::divide_ahead(Step& step, Optimizer& optimizer) {
   const std::vector<Word> words = wait_for_words(step);
-  check_words(optimizer, words, parameters);
+  check_words(optimizer, words);
   const auto divides = [](const Word& word) {
     return (word.flags & (Word::kDivides | Word::kMustShare)) == Word::kDivides;
   };

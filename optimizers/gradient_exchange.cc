@@ -50,6 +50,24 @@ uint64_t hash_of(std::string_view bytes) noexcept {
 
 bool holds_gradient(const Parameter& parameter) { return parameter.node()->grad != nullptr; }
 
+// What a rank has of a parameter.
+constexpr char kGradient = 1, kNoShape = 2;
+
+std::string marks_of(std::span<Parameter* const> parameters, bool fills) {
+  std::string marks;
+  for (const Parameter* const parameter : parameters) {
+    const char gradient = fills || holds_gradient(*parameter) ? kGradient : 0;
+    marks.push_back(parameter->is_initialized() ? gradient : kNoShape);
+  }
+  return marks;
+}
+
+std::vector<bool> present_by(const std::string& marks) {
+  std::vector<bool> present;
+  for (const char mark : marks) present.push_back((mark & kGradient) != 0);
+  return present;
+}
+
 uint64_t structure_of(std::span<Parameter* const> parameters) {
   uint64_t hash = kBasis;
   for (const Parameter* const parameter : parameters) {
@@ -259,7 +277,8 @@ GradientExchange::Word GradientExchange::own_word(std::span<Parameter* const> pa
           .flags = flags | (has_device(parameters) && options_.device_groups ? uint64_t{Word::kOnDevice} : 0) |
                    (must_share_ || structure != shared_structure_ ? uint64_t{Word::kMustShare} : 0) |
                    (common_ ? uint64_t{Word::kHasDrawn} : 0),
-          .stage = static_cast<uint64_t>(stage)};
+          .stage = static_cast<uint32_t>(stage),
+          .replicas = replicas_};
 }
 
 std::unique_ptr<GradientExchange::Step> GradientExchange::begin_step(std::span<Parameter* const> parameters,
@@ -283,8 +302,7 @@ std::vector<GradientExchange::Word> GradientExchange::wait_for_words(Step& step)
   return *step.words;
 }
 
-void GradientExchange::check_words(Optimizer& optimizer, const std::vector<Word>& words,
-                                   std::span<Parameter* const> parameters) {
+void GradientExchange::check_words(Optimizer& optimizer, const std::vector<Word>& words) {
   const Word& first = words[0];
   for (size_t rank = 0; rank < words.size(); ++rank) {
     const Word& word = words[rank];
@@ -303,12 +321,14 @@ void GradientExchange::check_words(Optimizer& optimizer, const std::vector<Word>
              "; KUSARI_DISTRIBUTED_DEBUG=1 compares each of them");
     }
     if (word.settings != first.settings) refuse("exchange gradients with other options");
+    if (word.replicas != first.replicas) {
+      refuse("have " + std::to_string(word.replicas) + " and " + std::to_string(first.replicas) +
+             " replicas of the model: ParallelUpdater must have as many on all ranks");
+    }
   }
   const auto differs = [&](const Word& word) { return word.structure != first.structure; };
   if (std::any_of(words.begin(), words.end(), differs)) {
-    detail::compare_models((std::string(optimizer.name()) + "::update").c_str(), *group_, optimizer.target());
-    throw StateError(std::string(optimizer.name()) + "::update: the ranks have initialised other parameters: " +
-                     std::to_string(parameters.size()) + " of them on " + group_->describe(group_->rank()));
+    detail::compare_models((std::string(optimizer.name()) + "::update").c_str(), *group_, optimizer.target(), false);
   }
 }
 
@@ -324,19 +344,18 @@ std::vector<double> GradientExchange::weights_of(const std::vector<Word>& words)
   return weights;
 }
 
+std::string GradientExchange::merged_marks(const std::string& own) {
+  std::string marks = own;
+  for (const std::string& other : group_->allgather({"gradients that there are"}, own)) {
+    for (size_t i = 0; i < marks.size(); ++i) marks[i] = static_cast<char>(marks[i] | other[i]);
+  }
+  return marks;
+}
+
 // Where the ranks differ, who lacks a gradient gives zeros.
 std::vector<bool> GradientExchange::present_in(std::span<Parameter* const> parameters, bool ranks_differ) {
-  std::string own;
-  for (const Parameter* const parameter : parameters) {
-    const bool counts = options_.chainer_compatible || holds_gradient(*parameter);
-    own.push_back(parameter->is_initialized() && counts ? 1 : 0);
-  }
-  std::vector<bool> present(own.begin(), own.end());
-  if (!ranks_differ) return present;
-  for (const std::string& other : group_->allgather({"gradients that there are"}, own)) {
-    for (size_t i = 0; i < present.size(); ++i) present[i] = present[i] || other[i] != 0;
-  }
-  return present;
+  const std::string own = marks_of(parameters, options_.chainer_compatible);
+  return present_by(ranks_differ ? merged_marks(own) : own);
 }
 
 detail::FinalLeaves* GradientExchange::begin_backward(Optimizer& optimizer, std::span<Parameter* const> parameters) {
@@ -345,7 +364,7 @@ detail::FinalLeaves* GradientExchange::begin_backward(Optimizer& optimizer, std:
   if (!options_.overlaps || !options_.exchanges || group_->size() == 1 || is_exchanged_) return nullptr;
   if (step_ == nullptr) step_ = begin_step(parameters, flags_of(optimizer));
   std::vector<std::vector<Parameter*>> members;
-  if (options_.shards_gradients) divide_ahead(*step_, optimizer, parameters);
+  if (options_.shards_gradients) divide_ahead(*step_, optimizer);
   if (step_->divided != nullptr) {
     members = step_->divided->buckets();
   } else {
@@ -413,7 +432,7 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
   early_ = nullptr;
   const std::unique_ptr<Step> step = step_ ? std::move(step_) : begin_step(parameters, flags_of(optimizer));
   if (options_.shards_gradients && step->divided == nullptr && step->buckets.empty()) {
-    divide_ahead(*step, optimizer, parameters);
+    divide_ahead(*step, optimizer);
   }
   if (step->divided != nullptr) {
     follow_draws(*step->words);
@@ -426,7 +445,7 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
     plan_ahead(*step, optimizer, parameters);
   }
   const std::vector<Word> words = wait_for_words(*step);
-  check_words(optimizer, words, parameters);
+  check_words(optimizer, words);
   follow_draws(words);
   std::vector<double> weights = weights_of(words);
   const auto any_word = [&](const auto& test) { return std::any_of(words.begin(), words.end(), test); };
@@ -479,6 +498,7 @@ bool GradientExchange::run(Optimizer& optimizer, std::span<Parameter* const> par
 
 void GradientExchange::end_step() noexcept {
   ++steps_;
+  replicas_ = 1;
   examples_.reset();
   common_.reset();
   forwards_ = 0;
@@ -498,13 +518,15 @@ bool GradientExchange::finish_previous(std::vector<GradientBucket> started, cons
 
 void GradientExchange::average(Link& model, bool zero_fill) {
   if (group_->size() == 1) return;
-  detail::compare_models("Communicator::multi_node_mean_grad", *group_, model);
+  constexpr const char* kCall = "Communicator::multi_node_mean_grad";
+  detail::compare_models(kCall, *group_, model);
   const std::vector<Parameter*> parameters = model.params();
-  std::vector<bool> present = present_in(parameters, true);
-  for (size_t i = 0; i < present.size() && zero_fill; ++i) present[i] = parameters[i]->is_initialized();
+  const std::string marks = merged_marks(marks_of(parameters, zero_fill));
+  const bool has_all_shapes = marks.find(kGradient | kNoShape) == std::string::npos;
+  if (!has_all_shapes) detail::compare_models(kCall, *group_, model, false);
   const std::vector<double> weights(static_cast<size_t>(group_->size()), 1.0 / group_->size());
   if (!options_.exchanges) return;
-  for (GradientBucket& bucket : plan(model, parameters, present)) {
+  for (GradientBucket& bucket : plan(model, parameters, present_by(marks))) {
     bucket.start(
         *group_, [](const Device&) { return GradientScale(); }, 0);
     bucket.finish(weights, GradientBucket::Use::unchanged);

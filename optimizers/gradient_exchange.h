@@ -79,6 +79,8 @@ class KUSARI_API GradientExchange : public std::enable_shared_from_this<Gradient
   void begin_examples(int64_t examples) noexcept { examples_ = examples; }
   void forget_examples() noexcept { examples_.reset(); }
   bool knows_examples() const noexcept { return examples_.has_value(); }
+  /// The gradients of the next step are sums over so many replicas of the model, the same number on all ranks.
+  void note_replicas(uint32_t replicas) noexcept { replicas_ = replicas; }
 
   /// Replaces the gradients of a target's initialised parameters by the weighted means over the ranks. False: there are
   /// none yet to take a step with (double_buffering). Collective.
@@ -149,9 +151,10 @@ class KUSARI_API GradientExchange : public std::enable_shared_from_this<Gradient
   Word own_word(std::span<Parameter* const> parameters, uint64_t flags, int stage) const;
   std::unique_ptr<Step> begin_step(std::span<Parameter* const> parameters, uint64_t flags, int stage = 0);
   std::vector<Word> wait_for_words(Step& step);
-  void check_words(Optimizer& optimizer, const std::vector<Word>& words, std::span<Parameter* const> parameters);
+  void check_words(Optimizer& optimizer, const std::vector<Word>& words);
   bool is_unshared(std::span<Parameter* const> parameters);
   std::vector<double> weights_of(const std::vector<Word>& words) const;
+  std::string merged_marks(const std::string& own);
   std::vector<bool> present_in(std::span<Parameter* const> parameters, bool ranks_differ);
   std::vector<bool> share_state(Optimizer& optimizer, bool with_persistents);
   const std::string& detail_of(Link& target, std::span<Parameter* const> members, size_t bucket);
@@ -164,7 +167,7 @@ class KUSARI_API GradientExchange : public std::enable_shared_from_this<Gradient
   void find_devices_ahead(Step& step, std::span<Parameter* const> parameters);
   static bool others_must_share(const Step& step);
   void set_weight(const Device& device, double weight);
-  void divide_ahead(Step& step, Optimizer& optimizer, std::span<Parameter* const> parameters);
+  void divide_ahead(Step& step, Optimizer& optimizer);
   void finish_divided(Step& step, std::span<Parameter* const> parameters);
   void record(GraphCapture& capture, Step& step, const std::vector<double>& weights);
   void end_step() noexcept;
@@ -174,6 +177,7 @@ class KUSARI_API GradientExchange : public std::enable_shared_from_this<Gradient
   std::shared_ptr<collectives::Group> group_;
   GradientExchangeOptions options_;
   std::optional<int64_t> examples_;
+  uint32_t replicas_ = 1;
   bool must_share_ = true;
   bool has_parts_ = false;  // the gradients of the next step are sums over parts
   bool is_exchanged_ = false;
@@ -209,9 +213,9 @@ KUSARI_API void attach_exchange(Optimizer& optimizer, std::shared_ptr<GradientEx
 /// Null for an optimizer without.
 KUSARI_API GradientExchange* exchange_of(const Optimizer& optimizer) noexcept;
 
-/// Whether all ranks' models have the same parameters: paths, shapes (unknown ones fit all) and dtypes. Throws
-/// StateError naming `call` and the first that differs. Collective.
-KUSARI_API void compare_models(const char* call, collectives::Group& group, Link& model);
+/// Whether all ranks' models have the same parameters: paths, shapes (unknown ones fit all, if they `may`) and dtypes.
+/// Throws StateError naming `call` and the first that differs. Collective.
+KUSARI_API void compare_models(const char* call, collectives::Group& group, Link& model, bool unknown_may_fit = true);
 
 }  // namespace detail
 }  // namespace kusari

@@ -109,7 +109,7 @@ GradientExchange::StaticStep GradientExchange::begin_static_step(Optimizer& opti
   if (has_new_parameters(parameters) || !obstacle().empty()) return StaticStep::plain;
   step_ = begin_step(parameters, Word::kIsStatic | (stage > 0 ? uint64_t{Word::kReplays} : 0), stage);
   const std::vector<Word> words = wait_for_words(*step_);
-  check_words(optimizer, words, parameters);
+  check_words(optimizer, words);
   const auto all_say = [&](uint64_t flag) {
     return std::all_of(words.begin(), words.end(), [&](const Word& word) { return (word.flags & flag) != 0; });
   };

@@ -266,12 +266,14 @@ int64_t ParallelUpdater::Impl::count_unknown_shapes() const {
 std::vector<Replica*> ParallelUpdater::Impl::hand_out(Optimizer& optimizer, Parts& parts,
                                                       std::span<const double> shares) {
   std::vector<Replica*> active;
-  for (size_t i = 1; i < parts.sizes.size(); ++i) {
+  for (size_t i = 1; i <= replicas.size(); ++i) {
+    const uint64_t seed = random::bits();  // without a part as well: processes with smaller batches draw as many
+    if (i >= parts.sizes.size()) continue;
     Replica* const replica = replicas[i - 1].get();
     replica->set_part({.inputs = std::move(parts.arrays[i]),
                        .weight = weight(shares[i]),
                        .scale = detail::OptimizerAccess::gradient_scale(optimizer, replica->device()),
-                       .seed = random::bits()});
+                       .seed = seed});
     replica->report_to(get_current_reporter(), optimizer.target());
     active.push_back(replica);
   }
@@ -413,6 +415,9 @@ void ParallelUpdater::update_core() {
   int64_t examples = 0;
   for (const PartSize& size : parts.sizes) examples += size.examples;
   detail::OptimizerAccess::begin_examples(optimizer, examples);
+  if (GradientExchange* const exchange = detail::OptimizerAccess::exchange(optimizer)) {
+    exchange->note_replicas(static_cast<uint32_t>(impl_->replicas.size() + 1));
+  }
   impl_->compute(optimizer, std::move(parts));
   optimizer.update();
   if (options().auto_new_epoch && is_new_epoch()) optimizer.new_epoch(true);

@@ -82,7 +82,8 @@ struct ParallelUpdaterOptions {
 /// What the replicas report is averaged, weighted by the sizes of their parts, under main's names. Each replica but
 /// main draws random numbers (dropout) from a stream of its own. Threads other than the caller's have its config and
 /// Autocast region, but not its function hooks. If replicas throw, the others finish, and update() throws what the
-/// first of them threw; the next update() goes on with the next batch. chainer.training.updaters.ParallelUpdater.
+/// first of them threw; the next update() goes on with the next batch. With a multi-node optimizer all ranks must have
+/// as many replicas; its step throws StateError otherwise. chainer.training.updaters.ParallelUpdater.
 class KUSARI_API ParallelUpdater : public StandardUpdater {
  public:
   /// Throws KeyError without a replica "main" and for models that differ in their parameters; ValueError without

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -105,6 +106,29 @@ TEST_CASE("ParallelUpdater: ranks weigh as many examples as they have") {
   CHECK(steps == std::vector<double>{2, 2});
 }
 
+TEST_CASE("ParallelUpdater: as many replicas on all ranks, which draw as many numbers") {
+  std::vector<uint64_t> drawn(2);
+  const auto train = [&](Communicator& comm, size_t replicas) {
+    TestMean model;
+    optimizers::SGD sgd(1);
+    auto& optimizer = create_multi_node_optimizer(sgd, comm);
+    optimizer.setup(model);
+    const Array x = ones({comm.rank() == 0 ? 3 : 1, 1}, Dtype::float32);  // one replica of rank 1 has no example
+    iterators::SerialIterator batches(datasets::TupleDataset(x), x.shape(0));
+    updaters::NamedDevices devices{{"main", Device()}};
+    if (replicas == 2) devices.emplace_back("second", Device());
+    updaters::ParallelUpdater updater(batches, optimizer, {.model = model, .devices = devices, .average = true});
+    for (int step = 0; step < 2; ++step) updater.update();  // the first shares the root's random numbers
+    drawn[static_cast<size_t>(comm.rank())] = random::bits();
+  };
+  run_ranks(2, [&](Communicator& comm) { train(comm, 2); });
+  CHECK(drawn[0] == drawn[1]);
+  CHECK_THROWS_WITH_AS(run_ranks(2, [&](Communicator& comm) { train(comm, comm.rank() == 0 ? 2 : 1); }),
+                       "SGD::update: rank 1 of 2 (thread 1) and rank 0 of 2 (thread 0) have 1 and 2 replicas of the "
+                       "model: ParallelUpdater must have as many on all ranks",
+                       StateError);
+}
+
 TEST_CASE("multi-node optimizer: a loss that throws leaves no examples for the next step") {
   for (const bool in_backward : {false, true}) {
     CAPTURE(in_backward);
@@ -129,6 +153,29 @@ TEST_CASE("multi-node optimizer: a loss that throws leaves no examples for the n
     });
     CHECK(steps == std::vector<double>{2, 2});
   }
+}
+
+TEST_CASE("communicator: means of gradients of which some ranks do not know the shape") {
+  for (const bool zero_fill : {false, true}) {
+    CAPTURE(zero_fill);
+    CHECK_THROWS_WITH_AS(run_ranks(2,
+                                   [&](Communicator& comm) {
+                                     TestMlp model;
+                                     if (comm.is_root()) model(Variable(test_batch(4, {3}, 0).x, false));
+                                     comm.multi_node_mean_grad(model, zero_fill);
+                                   }),
+                         "Communicator::multi_node_mean_grad: the models differ: rank 0 of 2 (thread 0) has '/l1/W' "
+                         "(float32 (16, 3)) where rank 1 of 2 (thread 1) has '/l1/W' (unknown shape)",
+                         StateError);
+  }
+  run_ranks(2, [](Communicator& comm) {  // no rank has a gradient for it
+    TestMlp model;
+    if (comm.is_root()) model(Variable(test_batch(4, {3}, 0).x, false));
+    model.cleargrads();
+    model.l2.b.set_grad(full_like(model.l2.b.array(), 2 * comm.rank()));
+    comm.multi_node_mean_grad(model);
+    CHECK(model.l2.b.grad().to_vector<double>()[0] == 1);
+  });
 }
 
 TEST_CASE("communicator: models share the root's values, and means of gradients") {
