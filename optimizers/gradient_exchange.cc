@@ -328,7 +328,9 @@ void GradientExchange::check_words(Optimizer& optimizer, const std::vector<Word>
   }
   const auto differs = [&](const Word& word) { return word.structure != first.structure; };
   if (std::any_of(words.begin(), words.end(), differs)) {
-    detail::compare_models((std::string(optimizer.name()) + "::update").c_str(), *group_, optimizer.target(), false);
+    const std::string call = std::string(optimizer.name()) + "::update";
+    detail::compare_models(call.c_str(), *group_, optimizer.target(), false);
+    throw StateError(call + ": the optimizers of the ranks have other parameters");
   }
 }
 
