@@ -42,6 +42,8 @@ class Poolings {
     const auto range = step(quantize).params<kernels::Quantize>(0);
     const bool is_signed = view(quantize, 4).dtype == Dtype::int8;
     if (range.low != (is_signed ? -128 : 0) || range.high != (is_signed ? 127 : 255)) return false;
+    // A scale that is known before is positive; one that comes with the call may turn the order of the numbers around.
+    if (!is_constant(program_, dependencies_, view(quantize, 2).slot)) return false;
     for (const size_t number : {2, 3}) {
       if (numel(view(quantize, number).shape) != 1 || view(quantize, number) != view(dequantize, number)) return false;
       if (dependencies_.is_written_between(view(quantize, number).slot, dequantize, quantize)) return false;

@@ -95,6 +95,10 @@ TEST_CASE("lower_quantized_poolings keeps what others read, and leaves what are 
   SUBCASE("another scale") {
     net.b.pointwise_to(y, net.range(), net.pooled(net.dequantized()), net.other_scale, net.zero);
   }
+  SUBCASE("a scale that comes with the call") {
+    net.scale = net.b.input({});
+    net.b.pointwise_to(y, net.range(), net.pooled(net.dequantized()), net.scale, net.zero);
+  }
   SUBCASE("a narrower range") {
     net.b.pointwise_to(y, kernels::Quantize{0, 127}, net.pooled(net.dequantized()), net.scale, net.zero);
   }
