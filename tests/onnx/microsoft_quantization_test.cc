@@ -174,3 +174,17 @@ TEST_CASE("com.microsoft: pooling of integers, channels last") {
   expect_equal(of_integers("QLinearGlobalAveragePool", inputs, {{"channels_last", int64_t{1}}}),
                bytes({125, 115}, {1, 1, 1, 2}), 1);
 }
+
+TEST_CASE("com.microsoft: QLinearAveragePool with count_include_pad divides by whole windows") {
+  const std::vector<Array> inputs{integer_pattern({1, 1, 5, 5}, 1, kU8, 0, 15), real_number(0.05f), u8(100),
+                                  real_number(0.04f), u8(90)};
+  const auto pooled = [&](int64_t with_padding) {
+    return of_integers("QLinearAveragePool", inputs,
+                       {{"kernel_shape", ModelBuilder::Ints{2, 2}},
+                        {"strides", ModelBuilder::Ints{2, 2}},
+                        {"ceil_mode", int64_t{1}},
+                        {"count_include_pad", with_padding}});
+  };
+  expect_equal(pooled(1), bytes({124, 68, 98, 162, 106, 117, 60, 112, 110}, {1, 1, 3, 3}), 1);
+  expect_equal(pooled(0), bytes({124, 68, 106, 162, 106, 143, 31, 134, 171}, {1, 1, 3, 3}), 1);
+}

@@ -111,6 +111,8 @@ Array window_counts(const Variable& x, const Windows& windows, const Dims& in, b
 
 Operation average_pool(const NodeReader& node) {
   const bool with_padding = node.flag("count_include_pad", false);
+  // Of integers, ONNX Runtime then counts all of a window, also what reaches farther than the padding.
+  const bool counts_all = with_padding && node.op_type() == "QLinearAveragePool";
   return [=, attributes = WindowAttributes(node)](const Call& call) -> Values {
     const Variable x = call[0];
     const Dims in = spatial(x.shape());
@@ -129,12 +131,15 @@ Operation average_pool(const NodeReader& node) {
           {.stride = PerAxis(windows.stride), .pad = PerAxis(windows.pad_begin), .pad_value = pad_value})};
     }
     const Variable wide = padded(x, windows.pad_begin, windows.needed_end(in), 0);
+    const auto mean_of_all = [&] {
+      return F::average_pooling_nd(wide, PerAxis(windows.kernel), {.stride = PerAxis(windows.stride)});
+    };
+    if (counts_all && !windows.is_dilated()) return {mean_of_all()};
     const Variable counts(window_counts(x, windows, in, with_padding), false);
     if (!windows.is_dilated()) {
       double size = 1;
       for (const int64_t k : windows.kernel) size *= static_cast<double>(k);
-      return {F::average_pooling_nd(wide, PerAxis(windows.kernel), {.stride = PerAxis(windows.stride)}) * size /
-              counts};
+      return {mean_of_all() * size / counts};
     }
     return {F::add(std::span<const Variable>(window_elements(wide, windows))) / counts};
   };
