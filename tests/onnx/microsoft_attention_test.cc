@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/inference/inference_session.h"
 #include "kusari/framework/kernels/array_operators.h"
 #include "kusari/tests/onnx/node_outputs.h"
 
@@ -48,6 +49,11 @@ TEST_CASE("com.microsoft: Attention with masks, a past and causal") {
                        -0.258966f, -0.691209f, -0.376497f,  1.07078f, 0.429959f,  -1.08621f,  -0.070626f, 0.769011f,
                        0.427025f,  -1.08327f,  -0.0607713f, 0.66258f, 0.434054f,  -1.0903f,   -0.082f,    0.89185f},
                       {2, 3, 4}));
+  // Masks of one column hide nothing.
+  const Array x = pattern({2, 3, 3}, 1), plain = attention_outputs("Attention", {x, w, b}, kTwoHeads)[0];
+  for (const Shape& shape : {Shape{2, 1}, Shape{1, 1}}) {
+    expect_equal(attention_outputs("Attention", {x, w, b, zeros(shape, Dtype::int32)}, kTwoHeads)[0], plain, 0);
+  }
   CHECK_THROWS_WITH_AS(
       attention_outputs("Attention", {pattern({2, 3, 3}, 1), w, b, int32s({3, 2, 1, 0, 4})}, kTwoHeads),
       doctest::Contains("Attention (opset 1, domain 'com.microsoft'): a mask has shape (5,), scores (2, 2, 3, 3)"),
@@ -76,13 +82,22 @@ TEST_CASE("com.microsoft: MultiHeadAttention with biases, a mask and a past; pac
   const Array mask = int32s({1, 1, 0, 1}).reshape({1, 4});
   const Arrays out = attention_outputs(
       "MultiHeadAttention",
-      {q, k, v, b, mask, pattern({1, 1, 2, 4}, 5), pattern({1, 2, 1, 2}, 6), pattern({1, 2, 1, 2}, 7)}, kTwoHeads, 3);
+      {q, k, v, b, mask, pattern({1, 1, 2, 4}, 5), pattern({1, 2, 1, 2}, 6), pattern({1, 2, 1, 2}, 7)}, kTwoHeads, 4);
   expect_equal(
       out[0],
       floats({-0.258815f, 0.544976f, -0.721738f, 0.518593f, -0.469776f, 0.828181f, -1.00713f, 0.57916f}, {1, 2, 4}));
   expect_equal(out[1], floats({0.25f, -1, 0.625f, 0.25f, -0.125f, -0.5f, 1.25f, -1.25f, -0.125f, 0.75f, -0.125f, 1.625f,
                                -0.875f, 0.875f, 0.5f, 0.125f},
                               {1, 2, 4, 2}));
+  // The scores, with what the mask and the bias add.
+  expect_equal(out[3],
+               floats({1.14775f, -0.720971f, -9999.38f, -0.543544f, -0.707107f, 0.565641f, -10000.6f, -1.0468f,
+                       -0.0786408f, -2.17938f, -10001.2f, -0.598786f, -0.0331456f, 0.841854f, -10000.6f, 0.632583f},
+                      {1, 2, 2, 4}),
+               0.05);
+  expect_equal(out[3].slice(3, 0, 2),
+               floats({1.14775f, -0.720971f, -0.707107f, 0.565641f, -0.0786408f, -2.17938f, -0.0331456f, 0.841854f},
+                      {1, 2, 2, 2}));
   // (B, T, heads, parts, D)
   const Array all = pattern({1, 3, 2, 3, 2}, 5), pair = pattern({1, 3, 2, 2, 2}, 6);
   const auto part = [](const Array& packed, int64_t i) {
@@ -164,6 +179,59 @@ TEST_CASE("com.microsoft: GroupQueryAttention continues sequences of several len
   CHECK_THROWS_WITH_AS(attention_outputs("GroupQueryAttention", inputs, quantized, 3),
                        doctest::Contains("its attribute k_quant_type is 'PER_TENSOR': only 'NONE' is supported"),
                        ValueError);
+}
+
+TEST_CASE("com.microsoft: GroupQueryAttention takes the first position of a prompt alone") {
+  const HeadOptions plain{{"num_heads", int64_t{2}}, {"kv_num_heads", int64_t{1}}, {"do_rotary", int64_t{1}}};
+  std::vector<Array> inputs{pattern({2, 3, 32}, 1),
+                            pattern({2, 3, 16}, 2),
+                            pattern({2, 3, 16}, 3),
+                            zeros({2, 1, 0, 16}),
+                            zeros({2, 1, 0, 16}),
+                            int32s({2, 2}),
+                            int32s({3}),
+                            pattern({6, 8}, 8),
+                            pattern({6, 8}, 9),
+                            int_vector({2, 0, 0, 4, 5, 1}).reshape({2, 3})};
+  expect_equal(row_starts(attention_outputs("GroupQueryAttention", inputs, plain, 3)[0]).slice(1, 1, 2),
+               floats({0.233277f, 0.0742064f, -0.141723f, -0.300794f, 0.124812f, 0.28462f, -0.250188f, -0.09038f,
+                       -0.356302f, -0.363088f, 0.511912f, 0.143698f, -0.418099f, -0.0247523f, -0.133348f, 0.0819015f},
+                      {2, 2, 4}));
+}
+
+TEST_CASE("com.microsoft: GroupQueryAttention continues one sequence where it ends") {
+  const HeadOptions plain{{"num_heads", int64_t{2}}, {"kv_num_heads", int64_t{1}}, {"do_rotary", int64_t{1}}};
+  std::vector<Array> inputs{pattern({1, 1, 32}, 1),
+                            pattern({1, 1, 16}, 2),
+                            pattern({1, 1, 16}, 3),
+                            pattern({1, 1, 6, 16}, 4),
+                            pattern({1, 1, 6, 16}, 5),
+                            int32s({2}),
+                            int32s({6}),
+                            pattern({6, 8}, 8),
+                            pattern({6, 8}, 9)};
+  const auto [file, given] =
+      file_of("GroupQueryAttention", inputs, plain, {.outputs = 3, .domain = "com.microsoft", .constants = {6, 7, 8}});
+  const InferenceSession session(onnx::load_bytes(file));
+  struct Case {
+    int64_t last;  // of the places that the cache has room for
+    std::vector<float> expected;
+  };
+  for (const Case& c : {Case{2, {0.0922074f, 0.253195f, -0.282793f, -0.121805f}},
+                        {3, {-0.285854f, 0.154114f, 0.0546442f, -0.220886f}},
+                        {5, {-0.0933072f, -0.144166f, -0.133595f, -0.0681012f}}}) {
+    CAPTURE(c.last);
+    inputs[5] = int32s({c.last});
+    const Arrays out = attention_outputs("GroupQueryAttention", inputs, plain, 3);
+    expect_equal(row_starts(out[0]), floats(c.expected, {1, 1, 4}));
+    expect_equal(out[2].slice(2, c.last, 1), inputs[2].reshape({1, 1, 1, 16}));
+    expect_equal(out[2].slice(2, 0, c.last), inputs[4].slice(2, 0, c.last));
+    // A recording holds for every length.
+    Arrays varying;
+    for (size_t i = 0; i < 6; ++i) varying.push_back(inputs[i]);
+    expect_equal(row_starts(session.run(varying)[0]), floats(c.expected, {1, 1, 4}));
+    CHECK(session.plan_count() == 1);
+  }
 }
 
 TEST_CASE("com.microsoft: RotaryEmbedding from one place on") {

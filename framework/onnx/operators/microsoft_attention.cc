@@ -45,9 +45,12 @@ struct HeadAttributes {
 
 [[noreturn]] void throw_mask(const Variable& mask, const Shape& scores) {
   throw TypeError("a mask has shape " + kusari::to_string(mask.shape()) + ", scores " + kusari::to_string(scores) +
-                  ": it must have shape (batch,), (2 * batch,), (batch, keys), (batch, queries, keys) or "
-                  "(batch, 1, longest, longest)");
+                  ": it must have shape (batch,), (2 * batch,), (batch, keys), (batch, queries, keys), "
+                  "(batch, 1, longest, longest), or (batch, 1) or (1, 1) to hide nothing");
 }
+
+/// Whether a mask hides nothing, whatever is in it. Where there is one key, hiding it changes nothing.
+bool is_dummy(const Shape& mask, int64_t batch) { return mask == Shape{batch, 1} || mask == Shape{1, 1}; }
 
 /// Which keys a mask of integers leaves, broadcast to `scores`, (B, heads, queries, keys).
 Array kept_keys(const Variable& mask, const Shape& scores) {
@@ -75,7 +78,7 @@ AttentionForm form_of(const HeadAttributes& a, const Variable& q, const Variable
   const Shape scores{q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2]};
   form.scale = a.scale.value_or(1 / std::sqrt(static_cast<double>(q.shape()[3])));
   if (a.is_causal) form.causal = past;
-  if (mask.is_defined()) {
+  if (mask.is_defined() && !is_dummy(mask.shape(), scores[0])) {
     const auto number = [&](double value) { return full({}, value, q.dtype(), q.device()); };
     form.mask = xp::where(kept_keys(mask, scores), number(0), number(a.filter));
   }
@@ -157,7 +160,7 @@ Variable packed_part(const Variable& all, int64_t i) {
 
 Operation multi_head_attention(const NodeReader& node, const Places& places) {
   node.expect_inputs(1);
-  const ShownScores shown = node.has_output(3) ? ShownScores::weights : ShownScores::none;
+  const ShownScores shown = node.has_output(3) ? ShownScores::masked : ShownScores::none;
   return [=, a = HeadAttributes(node)](const Call& call) -> Values {
     Variable q = call[0], k = call[1], v = call[2];
     expect_axes(q, 3, "query");

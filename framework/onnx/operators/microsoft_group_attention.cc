@@ -103,23 +103,26 @@ struct GroupAttributes {
 /// How the new keys continue a cache: each sequence may be of another length.
 class Continuation {
  public:
-  /// lengths: (B), the last place of each sequence. longest: how long the longest one becomes.
-  Continuation(const Array& lengths, int64_t longest, int64_t added, int64_t cached)
-      : batch_{lengths.size()}, longest_{longest}, added_{added}, cached_{cached} {
-    const bool is_prompt = longest == added;
-    if (longest < added || longest - added > cached) {
+  /// longest: how long the longest one becomes.
+  Continuation(const Call& call, int64_t longest, int64_t added)
+      : batch_{numel(call.shape(kLastPlaces))},
+        longest_{longest},
+        added_{added},
+        cached_{call.has(kPastKey) ? call.shape(kPastKey)[2] : 0} {
+    if (longest < added || longest - added > cached_) {
       throw ValueError("total_sequence_length is " + std::to_string(longest) + ": with " + std::to_string(added) +
-                       " new keys and " + std::to_string(cached) + " of the past it must be " + std::to_string(added) +
-                       " to " + std::to_string(added + cached));
+                       " new keys and " + std::to_string(cached_) + " of the past it must be " + std::to_string(added) +
+                       " to " + std::to_string(added + cached_));
     }
     // A prompt is filled up at the end, so that all sequences begin at 0.
-    if (is_prompt || batch_ == 1) {
+    if (is_prompt() || is_longest(call)) {
       first_ = longest - added;
     } else {
-      firsts_ = lengths.astype(Dtype::int64).reshape({batch_, 1}) + (1 - added);
+      firsts_ = call[kLastPlaces].array().astype(Dtype::int64).reshape({batch_, 1}) + (1 - added);
     }
   }
 
+  bool is_prompt() const { return longest_ == added_; }
   /// The places of the new keys, (T), or (B, T) where they differ.
   Array places(const Device& device) const {
     return first_ ? places_from(*first_, added_, device) : firsts_ + places_from(0, added_, device);
@@ -155,6 +158,17 @@ class Continuation {
   std::optional<int64_t> causal() const { return first_; }
 
  private:
+  static constexpr size_t kPastKey = 3, kLastPlaces = 5;  // inputs; the second: (B), the last place of each sequence
+
+  /// Whether there is one sequence, and the host knows, without waiting for a device or giving up a recording, that it
+  /// becomes as long as the longest.
+  bool is_longest(const Call& call) const {
+    if (batch_ != 1) return false;
+    const bool is_at_hand =
+        call.value(kLastPlaces).is_on_host() || (call.device().is_cpu() && GraphCapture::current() == nullptr);
+    return is_at_hand && call.integer(kLastPlaces, "seqlens_k") == longest_ - 1;
+  }
+
   int64_t batch_, longest_, added_, cached_;
   std::optional<int64_t> first_;  ///< place of the first new key, if it is the same for all
   Array firsts_;                  ///< otherwise that of each: (B, 1)
@@ -185,9 +199,13 @@ Values group_query_attention(const GroupAttributes& a, const Call& call) {
   if (call.has(14)) q = F::rms_normalization(q, call[14], a.q_epsilon);
   if (call.has(15)) k = F::rms_normalization(k, call[15], a.k_epsilon);
   const int64_t longest = call.integer(6, "total_sequence_length"), added = q.shape()[2];
-  const Continuation continuation(call[5].array(), longest, added, call.has(3) ? call.shape(3)[2] : 0);
+  const Continuation continuation(call, longest, added);
   if (a.does_rotary) {
-    const Array places = call.has(9) ? call[9].array().astype(Dtype::int64) : continuation.places(q.device());
+    Array places = call.has(9) ? call[9].array().astype(Dtype::int64) : continuation.places(q.device());
+    // Of a prompt's positions only the first one counts.
+    if (call.has(9) && continuation.is_prompt()) {
+      places = places.reshape({places.size()}).slice(0, 0, 1) + places_from(0, added, q.device());
+    }
     expect_axes(call[7], 2, "cos_cache");
     const Variable cos = rows_of(call[7], places), sin = rows_of(call[8], places);
     const Rotation rotation{.size = 2 * call.shape(7)[1], .interleaved = a.is_interleaved};
