@@ -58,14 +58,14 @@ struct Between {
 struct ResizeAxis {
   int size, new_size;
   bool nearest, align_corners;
-  double scale;  ///< given elements per new one
+  double scale;  ///< given elements per new one; for the nearest so little more that i * scale is not below an integer
 
   ResizeAxis(const kernels::Resize& resize, int64_t size_, int64_t new_size_)
       : size{static_cast<int>(size_)},
         new_size{static_cast<int>(new_size_)},
         nearest{resize.nearest},
         align_corners{resize.align_corners},
-        scale{static_cast<double>(size_) / static_cast<double>(new_size_)} {}
+        scale{static_cast<double>(size_) / static_cast<double>(new_size_) * (resize.nearest ? 1 + 0x1p-50 : 1)} {}
 
   __device__ __forceinline__ Between between(int i) const {
     const double at = place(i);

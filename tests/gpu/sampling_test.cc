@@ -38,6 +38,7 @@ TEST_CASE("sampling: resized images") {
     check_resize(*device, {1, 8, 1, 1}, {1, 8, 4, 7}, dtype, Layout::channels_last);
     check_resize(*device, {1, 8, 9, 12}, {1, 8, 1, 4}, dtype, Layout::channels_last);
     check_resize(*device, {2, 8, 7, 7}, {2, 8, 14, 21}, dtype, Layout::contiguous);
+    check_resize(*device, {1, 8, 2, 2}, {1, 8, 2, 98}, dtype, Layout::contiguous);
   }
   for (const Layout layout : kLayouts) check_resize(*device, {2, 8, 5, 6}, {2, 8, 7, 4}, Dtype::float16, layout);
   check_resize(*device, {2, 8, 5, 6}, {2, 8, 0, 4}, Dtype::float32, Layout::contiguous);

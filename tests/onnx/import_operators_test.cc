@@ -472,6 +472,17 @@ TEST_CASE("ONNX Resize: one scale for all axes, tf_half_pixel_for_nn, scales of 
   CHECK(resized(arange(10, Dtype::float32), floats({0.7f}, {1}), Array(), {}).shape() == Shape{7});
 }
 
+TEST_CASE("ONNX Resize of opset 10 takes the element behind a place where x shrinks") {
+  // As ONNX Runtime 1.32 does.
+  const auto resized = [](const Shape& shape, const Array& scales) {
+    const Array x = arange(numel(shape), Dtype::float32).reshape(shape);
+    return output_of("Resize", {x, scales}, {{"mode", std::string("nearest")}}, 10);
+  };
+  expect_equal(resized({1, 1, 2, 4}, floats({1, 1, 0.6f, 0.6f}, {4})), floats({0, 2}, {1, 1, 1, 2}));
+  expect_equal(resized({1, 1, 3, 5}, floats({1, 1, 1.7f, 0.6f}, {4})),
+               floats({0, 2, 4, 0, 2, 4, 5, 7, 9, 5, 7, 9, 10, 12, 14}, {1, 1, 5, 3}));
+}
+
 TEST_CASE("ONNX RoiAlign: regions less than a pixel long") {
   // A plane, of which align takes the mean: its value in the middle of a region, moved by half a pixel.
   const Array x = arange(16, Dtype::float32).reshape({1, 1, 4, 4});

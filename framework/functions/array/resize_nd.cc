@@ -24,7 +24,8 @@ namespace {
 
 constexpr const char* kCall = "F::resize_nd";
 constexpr kernels::RowLookup kResizeLookup{.call = kCall};
-constexpr double kFar = 1e15;  // integers are exact there, and no axis is as long
+constexpr double kFar = 1e15;                         // integers are exact there, and no axis is as long
+constexpr int64_t kFloatIntegers = int64_t{1} << 24;  // float32 has all integers up to this
 
 /// What becomes of one axis.
 struct AxisResize {
@@ -49,42 +50,57 @@ struct Taps {
   std::vector<uint8_t> is_outside;  // (new size); none: nothing is
 };
 
-/// Where new element i lies among the old ones.
-double place_of(int64_t i, const AxisResize& a, ResizeCoordinates coordinates) {
-  const double y = static_cast<double>(i), n = static_cast<double>(a.size), length = a.scale * n;
+/// Where new element i lies among the old ones, by arithmetic of T in ONNX Runtime's order.
+template <class T>
+T place_of(int64_t i, const AxisResize& a, ResizeCoordinates coordinates) {
+  const T y = static_cast<T>(i), n = static_cast<T>(a.size), new_n = static_cast<T>(a.new_size), half = T(0.5);
+  const T scale = static_cast<T>(a.scale), length = a.is_plain() ? new_n : scale * n;
   switch (coordinates) {
     case ResizeCoordinates::align_corners:
       return length == 1 ? 0 : y * (n - 1) / (length - 1);
     case ResizeCoordinates::asymmetric:
-      return y / a.scale;
+      return y / scale;
     case ResizeCoordinates::tf_crop_and_resize: {
-      const double part = (a.roi_end - a.roi_begin) * (n - 1);
-      return a.roi_begin * (n - 1) + (length == 1 ? part / 2 : y * part / (length - 1));
+      const T begin = static_cast<T>(a.roi_begin), end = static_cast<T>(a.roi_end);
+      return length == 1 ? half * (begin + end) * (n - 1)
+                         : begin * (n - 1) + y * (end - begin) * (n - 1) / (length - 1);
     }
     case ResizeCoordinates::pytorch_half_pixel:
-      return length == 1 ? -0.5 : (y + 0.5) / a.scale - 0.5;
-    case ResizeCoordinates::half_pixel_symmetric:
-      return n / 2 * (1 - static_cast<double>(a.new_size) / length) + (y + 0.5) / a.scale - 0.5;
+      return length == 1 ? -half : (y + half) / scale - half;
+    case ResizeCoordinates::half_pixel_symmetric: {
+      const T offset = n / 2 * (1 - new_n / (scale * n));
+      return static_cast<T>(offset + (static_cast<double>(i) + 0.5) / scale - 0.5);
+    }
     case ResizeCoordinates::tf_half_pixel_for_nn:
-      return (y + 0.5) / a.scale;
+      return (y + half) / scale;
     case ResizeCoordinates::half_pixel:
       break;
   }
-  return (y + 0.5) / a.scale - 0.5;
+  return (y + half) / scale - half;
+}
+
+double place_in(int64_t i, const AxisResize& a, const ResizeNdOptions& options) {
+  // Which one of two elements is the nearest depends on rounding: it is the one that ONNX Runtime takes.
+  if (options.mode == ResizeFilter::nearest && std::max(a.size, a.new_size) <= kFloatIntegers) {
+    const double place = place_of<float>(i, a, options.coordinates);
+    if (std::abs(place) <= kFar) return place;
+  }
+  return std::clamp(place_of<double>(i, a, options.coordinates), -kFar, kFar);
 }
 
 double nearest_to(double place, NearestMode mode) {
+  constexpr double kMiddle = 0.5 + 1e-6;  // what float32 makes of a half
   switch (mode) {
     case NearestMode::floor:
       return std::floor(place);
     case NearestMode::ceil:
       return std::ceil(place);
     case NearestMode::round_prefer_floor:
-      return std::ceil(place - 0.5);
+      return std::ceil(place - kMiddle);
     case NearestMode::round_prefer_ceil:
       break;
   }
-  return std::floor(place + 0.5);
+  return std::floor(place + kMiddle);
 }
 
 /// The share of an element at that distance.
@@ -113,7 +129,7 @@ Taps taps_of(const AxisResize& a, const ResizeNdOptions& options) {
   }
   for (int64_t i = 0; i < a.new_size; ++i) {
     const auto at = static_cast<size_t>(i);
-    const double place = std::clamp(place_of(i, a, options.coordinates), -kFar, kFar);
+    const double place = place_in(i, a, options);
     if (!result.is_outside.empty()) {
       result.is_outside[at] = place < 0 || place > static_cast<double>(a.size - 1) ? 1 : 0;
     }
@@ -213,6 +229,15 @@ std::vector<AxisResize> resized_axes(const Variable& x, const ResizeNdOptions& o
   return result;
 }
 
+/// Whether nearest elements are those of F::resize_images, at floor(i * size / new size).
+bool has_nearest_of_images(const AxisResize& a, const ResizeNdOptions& options) {
+  if (options.coordinates != ResizeCoordinates::asymmetric || options.nearest_mode != NearestMode::floor) return false;
+  for (int64_t i = 0; i < a.new_size; ++i) {
+    if (static_cast<int64_t>(place_in(i, a, options)) != i * a.size / a.new_size) return false;
+  }
+  return true;
+}
+
 /// Whether F::resize_images does the same, in one pass over images.
 bool is_image_resize(const Variable& x, const std::vector<AxisResize>& axes, const ResizeNdOptions& options) {
   if (!is_floating(x.dtype()) || x.ndim() != 4 || x.size() == 0 || options.exclude_outside || options.antialias) {
@@ -224,7 +249,8 @@ bool is_image_resize(const Variable& x, const std::vector<AxisResize>& axes, con
   if (!is_simple) return false;
   switch (options.mode) {
     case ResizeFilter::nearest:
-      return options.coordinates == ResizeCoordinates::asymmetric && options.nearest_mode == NearestMode::floor;
+      return std::all_of(axes.begin(), axes.end(),
+                         [&](const AxisResize& a) { return has_nearest_of_images(a, options); });
     case ResizeFilter::linear:
       return options.coordinates == ResizeCoordinates::half_pixel ||
              options.coordinates == ResizeCoordinates::pytorch_half_pixel ||

@@ -27,7 +27,8 @@ enum class ResizeCoordinates : uint8_t {
   tf_half_pixel_for_nn
 };
 
-/// Which element is the nearest to a place between two.
+/// Which element is the nearest to a place between two. Places are worked out in float32 up to 2^24 elements, and what
+/// is within 1e-6 of the middle is there: ONNX Runtime's choices.
 enum class NearestMode : uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
 
 struct ResizeNdOptions {

@@ -88,7 +88,13 @@ Operation upsample(const NodeReader& node) {
     F::ResizeNdOptions options{
         .mode = mode, .coordinates = F::ResizeCoordinates::asymmetric, .nearest_mode = F::NearestMode::floor};
     options.scales = attribute ? *attribute : call.reals(1);
-    return {resized(call[0], options)};
+    if (mode != F::ResizeFilter::nearest) return {resized(call[0], options)};
+    // Along axes that shrink, the element behind a place is taken.
+    F::ResizeNdOptions smaller = options;
+    smaller.nearest_mode = F::NearestMode::ceil;
+    for (double& scale : smaller.scales) scale = std::min(scale, 1.0);
+    for (double& scale : options.scales) scale = std::max(scale, 1.0);
+    return {resized(resized(call[0], smaller), options)};
   };
 }
 

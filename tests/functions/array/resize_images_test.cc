@@ -78,6 +78,12 @@ TEST_CASE("resize_images keeps what it does not mix") {
         std::vector<float>{1, 1, INFINITY, INFINITY, 1, 1, INFINITY, INFINITY, 2, 2, 3, 3, 2, 2, 3, 3});
 }
 
+TEST_CASE("resize_images takes the pixel on which a place is exactly") {
+  // 49 * (2 / 98) is less than 1 in float64.
+  Variable y = F::resize_images(array<float>({1, 2, 3, 4}, {1, 1, 2, 2}), {2, 98}, kNearest);
+  CHECK(y.array().slice(3, 48, 2).to_vector<float>() == std::vector<float>{1, 2, 3, 4});
+}
+
 TEST_CASE("resize_images does not depend on threads or layout") {
   const Array x = uniform({3, 19, 40, 33}, -1, 1).astype(Dtype::float32), gy = uniform({3, 19, 61, 25}, -1, 1, 2);
   const int before = num_threads();

@@ -180,6 +180,41 @@ TEST_CASE("resize_nd of images takes the pass that resize_images has, with the s
   }
 }
 
+TEST_CASE("resize_nd: which one of two elements is the nearest") {
+  // From ONNX Runtime 1.32.
+  struct Case {
+    int64_t size;
+    F::ResizeNdOptions options;
+    std::vector<int> places;
+  };
+  const auto options = [](const Shape& sizes, Coordinates coordinates, Nearest nearest) {
+    return F::ResizeNdOptions{
+        .sizes = sizes, .mode = Filter::nearest, .coordinates = coordinates, .nearest_mode = nearest};
+  };
+  for (const Case& c :
+       {Case{14, options({2}, Coordinates::asymmetric, Nearest::floor), {0, 6}},
+        {7, options({2}, Coordinates::asymmetric, Nearest::round_prefer_ceil), {0, 4}},
+        {10, options({6}, Coordinates::half_pixel, Nearest::floor), {0, 2, 3, 5, 6, 8}},
+        {7, options({17}, Coordinates::half_pixel, Nearest::ceil), {0, 1, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 6, 6, 6, 6}},
+        {7,
+         options({19}, Coordinates::tf_half_pixel_for_nn, Nearest::round_prefer_floor),
+         {0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 5, 5, 6, 6, 6, 6}},
+        {3, options({11}, Coordinates::half_pixel_symmetric, Nearest::floor), {0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2}},
+        {20, options({6}, Coordinates::half_pixel, Nearest::round_prefer_ceil), {1, 5, 8, 11, 15, 18}}}) {
+    CAPTURE(c.size);
+    CAPTURE(static_cast<int>(c.options.coordinates));
+    const Array x = arange(c.size, Dtype::int32, test_device());
+    CHECK(F::resize_nd(x, c.options).to_vector<int>() == c.places);
+  }
+  const Array image = arange(14 * 14, Dtype::float32, test_device()).reshape({1, 1, 14, 14});
+  CHECK(F::resize_nd(image, options({1, 1, 2, 2}, Coordinates::asymmetric, Nearest::floor)).to_vector<int>() ==
+        std::vector<int>{0, 6, 84, 90});
+  // A scale that float32 does not hold.
+  F::ResizeNdOptions tiny = options({3}, Coordinates::asymmetric, Nearest::floor);
+  tiny.scales = {1e-60};
+  CHECK(F::resize_nd(arange(4, Dtype::int32, test_device()), tiny).to_vector<int>() == std::vector<int>{0, 3, 3});
+}
+
 TEST_CASE("resize_nd: nearest takes any dtype, and nothing from elsewhere") {
   const Array x = array<int>({1, 2, 3}, test_device());
   const F::ResizeNdOptions twice{.scales = {2}, .mode = Filter::nearest};
