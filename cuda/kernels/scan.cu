@@ -1,9 +1,12 @@
 #include "kusari/framework/kernels/scan.h"
 
+#include <type_traits>
+
 #include "kusari/cuda/kernels/block_reduce.cuh"
 #include "kusari/cuda/kernels/launch.cuh"
 #include "kusari/cuda/kernels/source.cuh"
 #include "kusari/cuda/runtime/register.h"
+#include "kusari/framework/kernels/math.h"
 
 namespace kusari::cuda {
 namespace {
@@ -76,13 +79,10 @@ __global__ void __launch_bounds__(kScanBlock) scan_lines(ScanShape shape, int64_
   }
 }
 
-/// A line for each warp: its lanes read and write neighbours, and all compute the same chain.
+/// A line by a warp: its lanes read and write neighbours, and all compute the same chain.
 template <ScanKind kKind, class T>
-__global__ void __launch_bounds__(kScanBlock) scan_warps(ScanShape shape, int64_t lines, const T* a, const T* x, T* y) {
+__device__ void scan_by_warp(const Line& line, const T* a, const T* x, T* y) {
   using C = Compute<T>;
-  const int64_t index = int64_t{blockIdx.x} * kScanWarps + threadIdx.x / kWarp;
-  if (index >= lines) return;  // the whole warp
-  const Line line(shape, index);
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   C last = C(0);
   for (int64_t first = 0; first < line.n; first += kWarp) {
@@ -98,6 +98,14 @@ __global__ void __launch_bounds__(kScanBlock) scan_warps(ScanShape shape, int64_
     }
     if (own < line.n) y[line.place(own)] = narrow<T>(result);
   }
+}
+
+/// A line for each warp.
+template <ScanKind kKind, class T>
+__global__ void __launch_bounds__(kScanBlock) scan_warps(ScanShape shape, int64_t lines, const T* a, const T* x, T* y) {
+  const int64_t index = int64_t{blockIdx.x} * kScanWarps + threadIdx.x / kWarp;
+  if (index >= lines) return;  // the whole warp
+  scan_by_warp<kKind>(Line(shape, index), a, x, y);
 }
 
 /// Neighbouring elements that a thread of sum_block sums by itself.
@@ -137,6 +145,13 @@ __global__ void __launch_bounds__(kScanBlock) sum_block(ScanShape shape, const T
       if (own + i < line.n) y[line.place(own + i)] = narrow<T>(start + value[i]);
     }
     for (int i = 0; i < kScanWarps; ++i) last += of_warp[i];
+  }
+  if constexpr (std::is_floating_point_v<C>) {
+    // A part may have overflowed by itself where the sum from the start does not: what is no number stays so to the
+    // end.
+    if (km::isfinite(last)) return;  // the whole block
+    __syncthreads();
+    if (warp == 0) scan_by_warp<ScanKind::sum, T>(line, nullptr, x, y);
   }
 }
 

@@ -39,6 +39,24 @@ TEST_CASE("scan: sums and products as on the CPU") {
   }
 }
 
+TEST_CASE("scan: a part of a long line that overflows by itself") {
+  const auto device = gpu_device();
+  if (!device) return;
+  // From the start the sum is -3e38, then 0, then 3e38; that of two neighbours by themselves is infinite.
+  for (const Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
+    const Array x = zeros({1, 700}, dtype);
+    x.slice(1, 0, 1).fill(-3e38);
+    x.slice(1, 600, 2).fill(3e38);
+    const auto sum = [&](const Array& a) {
+      const Array y = empty({1, 700}, dtype, a.device());
+      launch<kernels::CumulativeSum>(a.device(), kernels::ScanAxis{1, false}, a, y);
+      return y;
+    };
+    check_on_gpu(*device, sum, 4, x);
+    CHECK(sum(x.to_device(*device)).slice(1, 699, 1).to_vector<double>()[0] > 2.9e38);
+  }
+}
+
 TEST_CASE("scan: recurrences as on the CPU") {
   const auto device = gpu_device();
   if (!device) return;
