@@ -405,6 +405,35 @@ struct CrossEntropyFactors {
   int64_t ignored, weight_stride;
 };
 
+/// The sum of a row without its label for each lane that asks for one: the row begins at `row` of p. All lanes of a
+/// warp call it, and add up each row together.
+template <class T>
+__device__ __forceinline__ Compute<T> sum_of_others(const RowPlan& plan, bool asks, const T* p, int64_t row,
+                                                    int64_t label) {
+  using C = Compute<T>;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  RowThread thread(plan);
+  thread.member = lane;
+  thread.width = kWarp;
+  C result = 0;
+  for (unsigned asking = __ballot_sync(kAllLanes, asks); asking != 0; asking &= asking - 1) {
+    const int owner = __ffs(static_cast<int>(asking)) - 1;
+    const T* const from = p + __shfl_sync(kAllLanes, row, owner);
+    const int64_t without = __shfl_sync(kAllLanes, label, owner);
+    C sum = 0;
+    for_each_pack(plan, thread, from, plan.stride[RowPlan::kA],
+                  [&](int64_t place, int step, int count, const C(&values)[kPackSize<T>]) {
+#pragma unroll
+                    for (int k = 0; k < kPackSize<T>; ++k) {
+                      if (k < count && place + k * step != without) sum += values[k];
+                    }
+                  });
+    sum = warp_reduce(sum, Plus<C>{});
+    if (lane == owner) result = sum;
+  }
+  return result;
+}
+
 /// gx = factor (p - onehot(label)); a block takes `chunk` elements of each of its rows.
 template <class T>
 __global__ void __launch_bounds__(kLongRowBlock)
@@ -415,11 +444,23 @@ __global__ void __launch_bounds__(kLongRowBlock)
     thread.member = static_cast<int>(threadIdx.x) & (thread.width - 1);
     thread.row = int64_t{blockIdx.x} * plan.columns + static_cast<int>(threadIdx.x) / thread.width;
   }
-  if (thread.row >= plan.count) return;
-  int64_t at[RowPlan::kOperands];
-  plan.rows.locate(thread.row, at);
-  const int64_t label = load_integer(given.labels, given.label_dtype, at[RowPlan::kLabel]);
-  const bool counts = label != given.ignored && label >= 0 && label < plan.n;
+  const bool active = thread.row < plan.count;
+  int64_t at[RowPlan::kOperands] = {};
+  if (active) plan.rows.locate(thread.row, at);
+  const int64_t label = active ? load_integer(given.labels, given.label_dtype, at[RowPlan::kLabel]) : -1;
+  const bool counts = active && label != given.ignored && label >= 0 && label < plan.n;
+  const int64_t begin = blockIdx.y * chunk, end = begin + chunk < plan.n ? begin + chunk : plan.n;
+  const T* const row = p + at[RowPlan::kA];
+  C rest = 0;  // 1 - p at the label
+  if (counts) rest = C(1) - widen(row[label * plan.stride[RowPlan::kA]]);
+  if constexpr (sizeof(T) == 2) {
+    // Few digits are left of 1 - p there, or none. The thread that comes to the label asks.
+    const int64_t packs = (label - begin) / (plan.packed ? kPackSize<T> : 1);
+    const bool asks = counts && rest < C(0.5) && label >= begin && label < end && packs % thread.width == thread.member;
+    const C others = sum_of_others(plan, asks, p, at[RowPlan::kA], label);
+    if (asks) rest = others;
+  }
+  if (!active) return;
   C factor = 0;
   if (counts) {
     factor = load_as<C>(given.factors, given.factor_dtype, at[RowPlan::kValue]);
@@ -427,12 +468,11 @@ __global__ void __launch_bounds__(kLongRowBlock)
     if (given.weights != nullptr) factor *= load_as<C>(given.weights, given.weight_dtype, label * given.weight_stride);
   }
   T* const to = gx + at[RowPlan::kOut];
-  const int64_t begin = blockIdx.y * chunk, end = begin + chunk < plan.n ? begin + chunk : plan.n;
-  for_each_pack(plan, thread, p + at[RowPlan::kA], plan.stride[RowPlan::kA], begin, end,
+  for_each_pack(plan, thread, row, plan.stride[RowPlan::kA], begin, end,
                 [&](int64_t place, int step, int count, C(&values)[kPackSize<T>]) {
 #pragma unroll
                   for (int k = 0; k < kPackSize<T>; ++k) {
-                    const C difference = place + k * step == label ? values[k] - C(1) : values[k];
+                    const C difference = place + k * step == label ? -rest : values[k];
                     values[k] = counts ? factor * difference : C(0);
                   }
                   store_values(plan, to, place, step, count, values);

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 
+#include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/kernels/reduce.h"
 #include "testing.h"
 
@@ -180,6 +182,39 @@ TEST_CASE("cuda softmax cross entropy: ignored labels are zero, bad ones are NaN
   CHECK(std::isnan(values[2]));
   CHECK(std::isnan(values[3]));
   CHECK(values[4] > 0);
+}
+
+TEST_CASE("cuda softmax cross entropy: the gradient at a label whose probability rounds to 1") {
+  const auto device = gpu_device();
+  if (!device) return;
+  struct Case {
+    Shape shape;
+    Dtype dtype;
+    double score;  // at the labels; the others are 0
+  };
+  for (const Case& c : {Case{{40, 10}, Dtype::float16, 8},
+                        {{2, 7, 3}, Dtype::bfloat16, 8},
+                        {{5, 1501}, Dtype::bfloat16, 16},
+                        {{3, 9008}, Dtype::bfloat16, 16}}) {
+    for (const Layout layout : kWritableLayouts) {
+      CAPTURE(c.shape);
+      CAPTURE(static_cast<int>(layout));
+      const int64_t classes = c.shape[1];
+      Shape t_shape = c.shape, class_shape = Shape::filled(c.shape.ndim(), 1);
+      t_shape.erase(1);
+      class_shape[1] = classes;
+      const Array t = labels(t_shape, classes, Dtype::int32, 0);
+      const Array is_label = arange(classes, Dtype::int32).reshape(class_shape) == t.expand_dims(1);
+      const Array x = in_layout((is_label.astype(Dtype::float32) * c.score).astype(c.dtype), layout);
+      const Array gx = cross_entropy(x.to_device(*device), t.to_device(*device), Array(),
+                                     ones({}, Dtype::float32, *device), true)[2];
+      const double others = static_cast<double>(classes - 1) * std::exp(-c.score);
+      const std::vector<double> values = gx.to_vector<double>(), hits = is_label.to_vector<double>();
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (hits[i] != 0) CHECK(values[i] == doctest::Approx(-others / (1 + others)).epsilon(1e-2).scale(0));
+      }
+    }
+  }
 }
 
 TEST_CASE("cuda softmax: no elements") {
