@@ -64,9 +64,10 @@ void BatchStatistics::make_averages(const Shape& size, const Device& device) con
 }
 
 void BatchStatistics::serialize(Serializer& serializer) {
+  const bool takes_size = !avg_mean.is_defined();
   Link::serialize(serializer);
   if (serializer.is_writer() || serializer.restores()) return;
-  // What a link of unknown size takes as it comes must fit together.
+  // What a link of unknown size takes must fit together.
   const auto text = [](const Array& array) {
     return array.is_defined() ? to_string(array.shape()) + " and dtype " + name(array.dtype()) : "None";
   };
@@ -79,10 +80,13 @@ void BatchStatistics::serialize(Serializer& serializer) {
     }
     for (const OptionalParameter* parameter : {&gamma, &beta}) {
       if (!parameter->is_defined()) continue;
-      if (parameter->is_initialized() && parameter->shape() == average->shape()) continue;
-      throw TypeError(serializer.place(key) + "has shape " + text(*average) + " but " + parameter->name() + " has " +
-                      text(parameter->array()));
+      if (!parameter->is_initialized() || parameter->shape() != average->shape()) {
+        throw TypeError(serializer.place(key) + "has shape " + text(*average) + " but " + parameter->name() + " has " +
+                        text(parameter->array()));
+      }
+      dtype_ = parameter->dtype();  // to(Dtype) may have changed it
     }
+    if (takes_size && average->dtype() != dtype_) *average = average->astype(dtype_);
   }
 }
 

@@ -174,6 +174,14 @@ TEST_CASE("BatchNormalization is a value, and goes through a file") {
     CHECK(loaded->avg_mean.to_vector<double>() == bn.avg_mean.to_vector<double>());
     CHECK(loaded->gamma.to_vector<double>() == bn.gamma.to_vector<double>());
   }
+  // A link that takes its size from a file keeps its dtype.
+  L::BatchNormalization wide = bn;
+  wide.avg_var = bn.avg_var.astype(Dtype::float64);
+  serializers::save_npz(file, wide);
+  L::BatchNormalization narrow(kInfer);
+  serializers::load_npz(file, narrow);
+  CHECK(narrow.avg_var.dtype() == Dtype::float32);
+  CHECK(narrow.avg_var.to_vector<double>() == bn.avg_var.to_vector<double>());
   CHECK(to_string(bn) ==
         "BatchNormalization(size=3, decay=0.9, eps=2e-05, dtype=float32, use_gamma=True, use_beta=True)");
 }
