@@ -78,7 +78,8 @@ struct AxisPlan {
         right{empty({new_size}, Dtype::int64)},
         weight{empty({new_size}, dtype_of<T>)} {
     for (int64_t i = 0; i < new_size; ++i) {
-      const double at = resize.nearest ? static_cast<double>(i * size / new_size) : place(resize, i, size, new_size);
+      const int64_t nearest = i * size / new_size;
+      const double at = resize.nearest ? static_cast<double>(nearest) : place(resize, i, size, new_size);
       const int64_t first = std::min(static_cast<int64_t>(at), size - 1);
       left.data<int64_t>()[i] = first;
       right.data<int64_t>()[i] = std::min(first + 1, size - 1);
