@@ -90,18 +90,22 @@ class TestMean : public Chain {
   Child<links::Linear> l;
 };
 
+/// A rank's model, and the optimizer of all ranks.
+struct MeanOfRanks {
+  explicit MeanOfRanks(const Communicator& comm) { create_multi_node_optimizer(optimizer, comm).setup(model); }
+  TestMean model;
+  optimizers::SGD optimizer{1};
+};
+
 TEST_CASE("ParallelUpdater: ranks weigh as many examples as they have") {
   std::vector<double> steps(2);
   run_ranks(2, [&](Communicator& comm) {
-    TestMean model;
-    optimizers::SGD sgd(1);
-    auto& optimizer = create_multi_node_optimizer(sgd, comm);
-    optimizer.setup(model);
+    MeanOfRanks rank(comm);
     const Array x = comm.rank() == 0 ? full({3, 1}, 1, Dtype::float32) : full({1, 1}, 5, Dtype::float32);
     iterators::SerialIterator batches(datasets::TupleDataset(x), x.shape(0));
-    updaters::ParallelUpdater updater(batches, optimizer, {.devices = {{"main", Device()}}});
+    updaters::ParallelUpdater updater(batches, rank.optimizer, {.devices = {{"main", Device()}}});
     updater.update();
-    steps[static_cast<size_t>(comm.rank())] = 1 - model.l.W.array().to_vector<double>()[0];
+    steps[static_cast<size_t>(comm.rank())] = 1 - rank.model.l.W.array().to_vector<double>()[0];
   });
   CHECK(steps == std::vector<double>{2, 2});
 }
@@ -109,15 +113,13 @@ TEST_CASE("ParallelUpdater: ranks weigh as many examples as they have") {
 TEST_CASE("ParallelUpdater: as many replicas on all ranks, which draw as many numbers") {
   std::vector<uint64_t> drawn(2);
   const auto train = [&](Communicator& comm, size_t replicas) {
-    TestMean model;
-    optimizers::SGD sgd(1);
-    auto& optimizer = create_multi_node_optimizer(sgd, comm);
-    optimizer.setup(model);
+    MeanOfRanks rank(comm);
     const Array x = ones({comm.rank() == 0 ? 3 : 1, 1}, Dtype::float32);  // one replica of rank 1 has no example
     iterators::SerialIterator batches(datasets::TupleDataset(x), x.shape(0));
     updaters::NamedDevices devices{{"main", Device()}};
     if (replicas == 2) devices.emplace_back("second", Device());
-    updaters::ParallelUpdater updater(batches, optimizer, {.model = model, .devices = devices, .average = true});
+    updaters::ParallelUpdater updater(batches, rank.optimizer,
+                                      {.model = rank.model, .devices = devices, .average = true});
     for (int step = 0; step < 2; ++step) updater.update();  // the first shares the root's random numbers
     drawn[static_cast<size_t>(comm.rank())] = random::bits();
   };
@@ -134,22 +136,19 @@ TEST_CASE("multi-node optimizer: a loss that throws leaves no examples for the n
     CAPTURE(in_backward);
     std::vector<double> steps(2);
     run_ranks(2, [&](Communicator& comm) {
-      TestMean model;
-      optimizers::SGD sgd(1);
-      auto& optimizer = create_multi_node_optimizer(sgd, comm);
-      optimizer.setup(model);
+      MeanOfRanks rank(comm);
       const Variable x(full({1, 1}, comm.rank() == 0 ? 1 : 5, Dtype::float32), false);
       if (comm.rank() == 0) {
-        distributed::note_examples(optimizer, 100);
-        CHECK_THROWS_AS(optimizer.update([&]() -> Variable {
+        distributed::note_examples(rank.optimizer, 100);
+        CHECK_THROWS_AS(rank.optimizer.update([&]() -> Variable {
           if (in_backward) return Variable(x.array(), false);  // has no graph
           throw std::runtime_error("bad example");
         }),
                         std::exception);
       }
-      distributed::note_examples(optimizer, comm.rank() == 0 ? 3 : 1);
-      optimizer.update([&] { return model(x); });
-      steps[static_cast<size_t>(comm.rank())] = 1 - model.l.W.array().to_vector<double>()[0];
+      distributed::note_examples(rank.optimizer, comm.rank() == 0 ? 3 : 1);
+      rank.optimizer.update([&] { return rank.model(x); });
+      steps[static_cast<size_t>(comm.rank())] = 1 - rank.model.l.W.array().to_vector<double>()[0];
     });
     CHECK(steps == std::vector<double>{2, 2});
   }
