@@ -233,11 +233,11 @@ class BackwardPass {
 
   // Until this pass ends, no other thread may add to the leaf's gradient.
   void claim(VariableNode* leaf) {
-    const uint64_t own = t_outermost;
+    const uint64_t own = outermost_ != 0 ? outermost_ : id_;
     uint64_t holder = leaf->claim.load(std::memory_order_relaxed);
     if (holder == own) return;
     holder = 0;
-    if (!leaf->claim.compare_exchange_strong(holder, own, std::memory_order_acquire, std::memory_order_relaxed)) {
+    if (!detail::replace_count(leaf->claim, holder, own)) {
       throw StateError("backward: another thread is adding to the gradient" +
                        (leaf->saved == nullptr || leaf->saved->name.empty() ? "" : " of '" + leaf->saved->name + "'") +
                        " at the same time: threads that train need a copy of the model each, or kusari::grad");

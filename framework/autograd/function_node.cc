@@ -28,7 +28,7 @@ void FunctionNode::unchain() noexcept {
   }
   outputs_.clear();
   inputs_.clear();
-  output_arrays_.clear();
+  output_arrays_.reset();
 }
 
 void FunctionNode::release_retained() noexcept {
@@ -39,7 +39,7 @@ void FunctionNode::release_retained() noexcept {
     if (outputs_[i] != nullptr && (retained_outputs_ >> i & 1u) != 0) outputs_[i]->drop_retention();
   }
   retained_inputs_ = retained_outputs_ = 0;
-  output_arrays_.clear();
+  output_arrays_.reset();
   released_ = true;
 }
 
@@ -87,14 +87,14 @@ Variable FunctionNode::retained_output(size_t i) {
   if (!is_retained(retained_outputs_, i)) throw_not_retained("output", i);
   if (outputs_[i] != nullptr && !outputs_[i]->array.is_defined() && outputs_[i]->recomputable) restore_outputs();
   if (outputs_[i] != nullptr && outputs_[i]->array.is_defined()) return Variable(outputs_[i]);
-  if (i >= output_arrays_.size() || !output_arrays_[i].is_defined()) throw_not_retained("output", i);
+  if (!output_arrays_ || !(*output_arrays_)[i].is_defined()) throw_not_retained("output", i);
   // The caller dropped this output; a new vertex takes its place, so that gradients flow through it again.
-  Variable revived(output_arrays_[i], true);
+  Variable revived((*output_arrays_)[i], true);
   VariableNode* const node = revived.node();
   node->creator = IntrusivePtr<FunctionNode>(this);
   node->rank = rank_ + 1;
   node->output_index = static_cast<uint32_t>(i);
-  node->retained = 1;
+  node->add_retention();
   outputs_[i] = node;
   return revived;
 }
@@ -246,7 +246,7 @@ Variable FunctionApplication::connect(FunctionNode& function, Array array, size_
   node->creator = IntrusivePtr<FunctionNode>(&function);
   node->rank = function.rank_ + 1;
   node->output_index = static_cast<uint32_t>(index);
-  node->retained = index < 32 && (function.retained_outputs_ >> index & 1u) != 0 ? 1 : 0;
+  if (index < 32 && (function.retained_outputs_ >> index & 1u) != 0) node->add_retention();
   node->recomputable = function.recomputable_;
   function.outputs_.push_back(node);
   return output;
@@ -300,9 +300,9 @@ Variables FunctionApplication::run_plain(FunctionNode& function, std::span<const
   record(function, inputs);
   if (function.retained_outputs_ != 0 && out.size() > 1) {
     // With one output, backward comes through it, so it is alive; of several, some may be gone by then.
-    function.output_arrays_ = Arrays(out.size());
+    function.output_arrays_ = Owned(new Arrays(out.size()));
     for (size_t i = 0; i < out.size() && i < 32; ++i) {
-      if ((function.retained_outputs_ >> i & 1u) != 0) function.output_arrays_[i] = out[i];
+      if ((function.retained_outputs_ >> i & 1u) != 0) (*function.output_arrays_)[i] = out[i];
     }
   }
   for (size_t i = 0; i < out.size(); ++i) result.push_back(connect(function, std::move(out[i]), i));

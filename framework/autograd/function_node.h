@@ -14,6 +14,8 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/core/owned.h"
+#include "kusari/framework/core/reference_count.h"
 
 namespace kusari {
 
@@ -79,15 +81,9 @@ class KUSARI_API FunctionNode {
   /// Frees what forward retained for backward, which then cannot be called again.
   void release_retained() noexcept;
 
-  void retain() noexcept {
-    if (references_.load(std::memory_order_relaxed) == 0) {  // new: only its maker knows it
-      references_.store(1, std::memory_order_relaxed);
-    } else {
-      references_.fetch_add(1, std::memory_order_relaxed);
-    }
-  }
+  void retain() noexcept { detail::add_references(references_, 1u); }
   void release() noexcept {
-    if (detail::is_last(references_)) delete this;
+    if (detail::drop_reference(references_)) delete this;
   }
 
  protected:
@@ -148,7 +144,7 @@ class KUSARI_API FunctionNode {
   BackwardPass* pass_ = nullptr;  // that runs its backward now
   SmallVector<IntrusivePtr<detail::VariableNode>, 3> inputs_;
   SmallVector<detail::VariableNode*, 1> outputs_;  // weak: a vertex that dies clears its entry
-  Arrays output_arrays_;                           // retained outputs by index; empty when none are retained
+  Owned<Arrays> output_arrays_;                    // retained outputs by index; null when none of several is
 };
 
 inline detail::VariableNode::VariableNode(Array data, bool needs_grad) noexcept

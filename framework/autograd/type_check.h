@@ -176,6 +176,7 @@ class KUSARI_API TypeCheck {
 
  private:
   type_check::Argument make(const char* name, size_t i) const;
+  type_check::Argument make_for_answer(const char* name, size_t i) const;
   std::string with_index(std::string text, const Array* spoken_of) const;
   [[noreturn]] void fail(const type_check::NumberRule& rule) const;
   [[noreturn]] void fail(const type_check::PairRule& rule) const;

@@ -12,6 +12,7 @@
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/intrusive_ptr.h"
+#include "kusari/framework/core/reference_count.h"
 #include "kusari/framework/core/small_vector.h"
 
 namespace kusari {
@@ -38,17 +39,13 @@ struct BackwardOptions {
 namespace detail {
 
 // The references to a vertex and, among them, the handles: the Variables that name it. Threads that compute with one
-// model share the vertices of its parameters, so the counts change in one atomic step; a sole owner needs none, because
-// nobody else can add a reference.
+// model share the vertices of its parameters, so the counts change in one atomic step.
 class VertexCounts {
  public:
-  void retain() noexcept { add(kReference); }
-  void add_handle() noexcept { add(kReference + kHandle); }
+  [[gnu::always_inline]] void retain() noexcept { add_references(counts_, kReference); }
+  [[gnu::always_inline]] void add_handle() noexcept { add_references(counts_, kReference + kHandle); }
   /// Whether it was the last reference.
-  bool release() noexcept {
-    return counts_.load(std::memory_order_acquire) == kReference ||
-           counts_.fetch_sub(kReference, std::memory_order_acq_rel) == kReference;
-  }
+  bool release() noexcept { return drop_reference(counts_); }
 
   enum class Left : uint8_t {
     handles,  ///< others name the vertex
@@ -58,12 +55,10 @@ class VertexCounts {
   /// What is left without one of the handles.
   Left drop_handle() noexcept {
     uint64_t seen = counts_.load(std::memory_order_acquire);
-    if (seen == kReference + kHandle) return Left::nothing;
     for (;;) {
+      if (seen == kReference + kHandle) return Left::nothing;
       const bool is_last = seen >> kHandleBits == 1;
-      if (is_last && seen == kReference + kHandle) return Left::nothing;
-      if (counts_.compare_exchange_weak(seen, seen - (is_last ? kHandle : kReference + kHandle),
-                                        std::memory_order_acq_rel, std::memory_order_acquire)) {
+      if (replace_count(counts_, seen, seen - (is_last ? kHandle : kReference + kHandle))) {
         return is_last ? Left::graph : Left::handles;
       }
     }
@@ -76,14 +71,6 @@ class VertexCounts {
  private:
   static constexpr int kHandleBits = 32;
   static constexpr uint64_t kReference = 1, kHandle = uint64_t{1} << kHandleBits;
-
-  void add(uint64_t more) noexcept {
-    if (counts_.load(std::memory_order_relaxed) == 0) {  // new: only its maker knows it
-      counts_.store(more, std::memory_order_relaxed);
-    } else {
-      counts_.fetch_add(more, std::memory_order_relaxed);
-    }
-  }
 
   std::atomic<uint64_t> counts_{0};
 };
@@ -148,10 +135,10 @@ class KUSARI_API VariableNode {
   std::atomic<uint64_t> claim{0};     // of a leaf: the backward pass that is adding to its gradient, or 0
 
   /// A function retains the array.
-  void add_retention() noexcept { retained.fetch_add(1, std::memory_order_relaxed); }
+  void add_retention() noexcept { add_to_count(retained, 1u); }
   /// And needs it no more.
   void drop_retention() noexcept {
-    if (retained.fetch_sub(1, std::memory_order_acq_rel) == 1 && handles() == 0) drop_array();
+    if (take_from_count(retained, 1u) == 1 && handles() == 0) drop_array();
   }
 
  private:

@@ -18,6 +18,7 @@
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/host_vector.h"
 #include "kusari/framework/core/intrusive_ptr.h"
+#include "kusari/framework/core/reference_count.h"
 #include "kusari/framework/core/shape.h"
 
 namespace kusari {
@@ -63,11 +64,6 @@ class Scalar {
 
 namespace detail {
 
-/// Gives up a reference; whether it was the last. A sole owner needs no locked instruction: nobody else can add one.
-inline bool is_last(std::atomic<uint32_t>& references) noexcept {
-  return references.load(std::memory_order_acquire) == 1 || references.fetch_sub(1, std::memory_order_acq_rel) == 1;
-}
-
 /// What a backend keeps beside a block of memory, such as weights in the order that its library wants; freed with it.
 struct KUSARI_API Attachment {
   Attachment() = default;
@@ -112,9 +108,9 @@ struct KUSARI_API Storage {
     // Kernels that write to one block are never concurrent, so no locked instruction.
     generation.store(generation.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  void retain() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
+  void retain() noexcept { add_references(references, 1u); }
   void release() noexcept {
-    if (is_last(references)) free(this);
+    if (drop_reference(references)) free(this);
   }
 };
 
@@ -130,9 +126,9 @@ struct KUSARI_API ArrayBody {
   Shape shape;
   Strides strides;
 
-  void retain() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
+  void retain() noexcept { add_references(references, 1u); }
   void release() noexcept {
-    if (is_last(references)) destroy();
+    if (drop_reference(references)) destroy();
   }
   void destroy() noexcept;
 };

@@ -21,8 +21,9 @@ using Block = SmallHeap::Block;
 using Chain = SmallHeap::Chain;
 
 constexpr size_t kLargestBlock = size_t{1} << 46;
-constexpr int64_t kFlush = 1 << 16;             // bytes a thread may allocate before the shared counters hear of it
-constexpr int64_t kThreadCacheBytes = 1 << 18;  // of all classes together; half of what is more goes to other threads
+constexpr int64_t kFlush = 1 << 16;  // bytes a thread may allocate before the shared counters hear of it
+// A thread that keeps more than its share, of all classes together, gives half of that to other threads.
+constexpr int64_t kSharedCacheBytes = 1 << 23, kLeastThreadCacheBytes = 1 << 18;
 
 struct ThreadCache {
   Block* head[kSmallClasses] = {};
@@ -58,12 +59,16 @@ class Centre {
     cache->next = caches_;
     if (caches_ != nullptr) caches_->previous = cache;
     caches_ = cache;
+    share(1);
   }
   void leave(ThreadCache* cache) noexcept {
     const std::scoped_lock lock(mutex_);
     if (cache->next != nullptr) cache->next->previous = cache->previous;
     (cache->previous != nullptr ? cache->previous->next : caches_) = cache->next;
+    share(-1);
   }
+  // What each thread may keep.
+  int64_t thread_cache_bytes() const noexcept { return thread_cache_bytes_.load(std::memory_order_relaxed); }
 
   Chain take_small(int cls, uint32_t wanted) {
     const std::scoped_lock lock(mutex_);
@@ -125,10 +130,18 @@ class Centre {
   }
 
  private:
+  void share(int more) noexcept {
+    threads_ += more;
+    thread_cache_bytes_.store(std::max(kLeastThreadCacheBytes, kSharedCacheBytes / std::max(threads_, 1)),
+                              std::memory_order_relaxed);
+  }
+
   ForkSafeMutex mutex_;
   LargeHeap large_;
   SmallHeap small_{large_};
   ThreadCache* caches_ = nullptr;
+  int threads_ = 0;  // that have one
+  std::atomic<int64_t> thread_cache_bytes_{kSharedCacheBytes};
   alignas(64) bool pooled_ = true;  // read by every thread all the time, so apart from what is written
   alignas(64) std::atomic<int64_t> allocated_{0}, max_allocated_{0}, reserved_{0}, system_allocations_{0};
 };
@@ -175,12 +188,12 @@ void settle(ThreadCache& cache) noexcept {
   if (cache.window.load(std::memory_order_relaxed) == 0) {
     cache.window.store(kFlush, std::memory_order_relaxed);
     give_all(cache);
-  } else if (cache.cached > kThreadCacheBytes) {
+  } else if (cache.cached > Centre::get().thread_cache_bytes()) {
     give_back(cache, [](uint32_t count) { return (count + 1) / 2; });
   }
 }
 
-void count(ThreadCache& cache, int64_t bytes) noexcept {
+inline void count(ThreadCache& cache, int64_t bytes) noexcept {
   cache.unreported += bytes;
   const int64_t window = cache.window.load(std::memory_order_relaxed);
   if (cache.unreported > window || cache.unreported < -window) [[unlikely]]

@@ -7,6 +7,7 @@
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/core/intrusive_ptr.h"
+#include "kusari/framework/core/reference_count.h"
 
 namespace kusari {
 
@@ -20,9 +21,9 @@ class KUSARI_API Keeper {
   Keeper& operator=(const Keeper&) = delete;
   virtual ~Keeper();
 
-  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  void retain() noexcept { add_references(references_, 1u); }
   void release() noexcept {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (drop_reference(references_)) delete this;
   }
 
  private:

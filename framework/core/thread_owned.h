@@ -15,23 +15,27 @@ KUSARI_API uint64_t this_thread() noexcept;
 /// where statics that are destroyed later may still use the object.
 KUSARI_API void at_thread_exit(void (*destroy)(void* object), void* object);
 
+template <class T>
+[[gnu::noinline]] void make_thread_owned(T*& place) {
+  place = new T();
+  at_thread_exit(
+      [](void* opaque) {
+        T*& own = *static_cast<T**>(opaque);
+        T* const object = own;
+        own = nullptr;  // what is destroyed later makes a new one
+        delete object;
+      },
+      &place);
+}
+
 /// The object of the calling thread that `place` points to, made at the first use and destroyed when the thread ends:
 ///
 ///     static constinit thread_local Table* t_table = nullptr;
 ///     Table& table = thread_owned(t_table);
 template <class T>
 T& thread_owned(T*& place) {
-  if (place == nullptr) [[unlikely]] {
-    place = new T();
-    at_thread_exit(
-        [](void* opaque) {
-          T*& own = *static_cast<T**>(opaque);
-          T* const object = own;
-          own = nullptr;  // what is destroyed later makes a new one
-          delete object;
-        },
-        &place);
-  }
+  if (place == nullptr) [[unlikely]]
+    make_thread_owned(place);
   return *place;
 }
 

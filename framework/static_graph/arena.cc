@@ -57,7 +57,7 @@ Arena::Arena(const Device& device, size_t bytes)
 Arena::~Arena() { device_.backend().deallocate(device_.index(), data_, bytes_); }
 
 void Arena::release() noexcept {
-  if (kusari::detail::is_last(references_)) memory::destroy(this);
+  if (kusari::detail::drop_reference(references_)) memory::destroy(this);
 }
 
 Storage* make_storage(const Device& device, void* data, size_t bytes, Arena* keeper) {

@@ -130,18 +130,19 @@ void multiply_rows(Block<T> block, i64 m) {
     block.c += rows * block.c_row;
     m -= rows;
   };
-  for (; m >= kBlockRows; advance(kBlockRows)) multiply<T, kBlockRows, kVectors, kAlongK>(block);
+  // A last block of few rows waits for its own sums, which two blocks of middle height do not.
+  constexpr int kMiddle = kBlockRows > 8 ? 8 : 4;
+  const auto splits_in_two = [](i64 rows) {
+    return kMiddle < kBlockRows && rows >= 2 * kMiddle && rows < kMiddle * 5 / 2;
+  };
+  for (; m >= kBlockRows && !splits_in_two(m); advance(kBlockRows)) {
+    multiply<T, kBlockRows, kVectors, kAlongK>(block);
+  }
   if constexpr (kBlockRows > 8) {
-    if (m >= 8) {
-      multiply<T, 8, kVectors, kAlongK>(block);
-      advance(8);
-    }
+    for (; m >= 8; advance(8)) multiply<T, 8, kVectors, kAlongK>(block);
   }
   if constexpr (kBlockRows > 4) {
-    if (m >= 4) {
-      multiply<T, 4, kVectors, kAlongK>(block);
-      advance(4);
-    }
+    for (; m >= 4; advance(4)) multiply<T, 4, kVectors, kAlongK>(block);
   }
   if (m >= 2) {
     multiply<T, 2, kVectors, kAlongK>(block);
