@@ -183,6 +183,7 @@
 #include "kusari/framework/functions/activation/softsign.h"
 #include "kusari/framework/functions/activation/swish.h"
 #include "kusari/framework/functions/activation/tanh.h"
+#include "kusari/framework/functions/activation/tanhshrink.h"
 #include "kusari/framework/functions/activation/thresholded_relu.h"
 #include "kusari/framework/functions/array/as_strided.h"
 #include "kusari/framework/functions/array/broadcast.h"

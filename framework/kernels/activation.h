@@ -268,6 +268,27 @@ struct ShrinkGrad {
   }
 };
 
+/// x - tanh(x), which cancels near 0: there by tanh's continued fraction, x / (1 + x^2 / (3 + x^2 / (5 + ..))), cut off
+/// behind 17.
+struct Tanhshrink {
+  static constexpr const char* kName = "tanhshrink";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x) const {
+    const T t = x * x;
+    const T above = ((T(44) * t + T(12870)) * t + T(810810)) * t + T(11486475);
+    const T below = (((T(45) * t + T(13860)) * t + T(945945)) * t + T(16216200)) * t + T(34459425);
+    return t < T(1) ? x * t * above / below : x - km::tanh(x);
+  }
+};
+struct TanhshrinkGrad {
+  static constexpr const char* kName = "tanhshrink_grad";
+  template <class T>
+  KUSARI_HOST_DEVICE T operator()(T x, T gy) const {
+    const T t = km::tanh(x);
+    return gy * (t * t);
+  }
+};
+
 /// log(1 + exp(beta x)) / beta.
 struct Softplus {
   static constexpr const char* kName = "softplus";
@@ -457,6 +478,8 @@ struct FakeQuantizeMask {
   V(ThresholdedReluGrad)         \
   V(Shrink)                      \
   V(ShrinkGrad)                  \
+  V(Tanhshrink)                  \
+  V(TanhshrinkGrad)              \
   V(Softplus)                    \
   V(Swish)                       \
   V(SwishGrad)                   \

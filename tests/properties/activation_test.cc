@@ -27,6 +27,7 @@
 #include "kusari/framework/functions/activation/softsign.h"
 #include "kusari/framework/functions/activation/swish.h"
 #include "kusari/framework/functions/activation/tanh.h"
+#include "kusari/framework/functions/activation/tanhshrink.h"
 #include "kusari/framework/functions/activation/thresholded_relu.h"
 #include "kusari/tests/properties/property.h"
 
@@ -116,6 +117,11 @@ TEST_CASE("property: hard_swish") {
 TEST_CASE("property: mish") {
   check_pointwise_property(
       F::mish, [](double v) { return v * std::tanh(std::log1p(std::exp(v))); }, -6, 6);
+}
+
+TEST_CASE("property: tanhshrink") {
+  check_pointwise_property(
+      F::tanhshrink, [](double v) { return v - std::tanh(v); }, -4, 4);
 }
 
 TEST_CASE("property: softsign") {
