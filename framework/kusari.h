@@ -313,6 +313,7 @@
 #include "kusari/framework/functions/math/minimum.h"
 #include "kusari/framework/functions/math/minmax.h"
 #include "kusari/framework/functions/math/modulo.h"
+#include "kusari/framework/functions/math/nansum.h"
 #include "kusari/framework/functions/math/ndtr.h"
 #include "kusari/framework/functions/math/ndtri.h"
 #include "kusari/framework/functions/math/polygamma.h"

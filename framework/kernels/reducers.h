@@ -29,6 +29,28 @@ struct Sum {
   }
 };
 
+/// The sum of what is not NaN.
+struct NanSum {
+  static constexpr const char* kName = "nansum";
+  static constexpr bool kIntegers = true;
+  template <class T>
+  KUSARI_HOST_DEVICE T identity() const {
+    return T(0);
+  }
+  template <class T>
+  KUSARI_HOST_DEVICE T map(T x) const {
+    return x == x ? x : T(0);
+  }
+  template <class T>
+  KUSARI_HOST_DEVICE T combine(T a, T b) const {
+    return a + b;
+  }
+  template <class T>
+  KUSARI_HOST_DEVICE T finish(T a, T) const {
+    return a;
+  }
+};
+
 struct Mean {
   static constexpr const char* kName = "mean";
   static constexpr bool kReadsPacks = true;
@@ -229,6 +251,7 @@ struct CountNonfinite {
 
 #define KUSARI_REDUCTIONS(V) \
   V(Sum)                     \
+  V(NanSum)                  \
   V(Mean)                    \
   V(SquareSum)               \
   V(SumOfAbs)                \

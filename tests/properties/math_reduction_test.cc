@@ -9,6 +9,7 @@
 #include "kusari/framework/functions/math/batch_l2_norm_squared.h"
 #include "kusari/framework/functions/math/logsumexp.h"
 #include "kusari/framework/functions/math/minmax.h"
+#include "kusari/framework/functions/math/nansum.h"
 #include "kusari/framework/functions/math/prod.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/tests/properties/property.h"
@@ -55,6 +56,11 @@ double smallest(const std::vector<double>& values) { return *std::min_element(va
 
 TEST_CASE("property: sum") {
   check_reduction([](const Variable& x, const Axes& axes, bool keepdims) { return F::sum(x, axes, keepdims); },
+                  naive::sum, any, true);
+}
+
+TEST_CASE("property: nansum") {
+  check_reduction([](const Variable& x, const Axes& axes, bool keepdims) { return F::nansum(x, axes, keepdims); },
                   naive::sum, any, true);
 }
 
