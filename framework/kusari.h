@@ -572,6 +572,7 @@
 #include "kusari/optimizers/hooks/weight_decay.h"
 #include "kusari/optimizers/lamb.h"
 #include "kusari/optimizers/lars.h"
+#include "kusari/optimizers/lion.h"
 #include "kusari/optimizers/loss_scaling_options.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/optimizers/msvag.h"

@@ -163,6 +163,18 @@ struct DecoupledAdamSchedule {
   }
 };
 
+struct LionStep {
+  static constexpr const char* kName = "lion_step";
+  static constexpr int kStates = 1;
+  double lr, beta1, beta2, weight_decay_rate;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& m) const {
+    const T direction = m + static_cast<T>(1 - beta1) * (g - m);
+    p -= static_cast<T>(lr) * (km::sign(direction) + static_cast<T>(weight_decay_rate) * p);
+    m += static_cast<T>(1 - beta2) * (g - m);
+  }
+};
+
 struct AmsGradStep {
   static constexpr const char* kName = "ams_grad_step";
   static constexpr int kStates = 3;
@@ -455,6 +467,7 @@ struct LarsRate {
   V(RmsPropGravesStep)            \
   V(Smorms3Step)                  \
   V(AdamStep)                     \
+  V(LionStep)                     \
   V(AmsGradStep)                  \
   V(AdaBoundStep)                 \
   V(AmsBoundStep)                 \

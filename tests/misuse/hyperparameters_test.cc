@@ -61,6 +61,7 @@ TEST_CASE("misuse: hyperparameters that an optimizer refuses") {
       {setup_of<O::DecoupledAdamW>(O::DecoupledAdamWOptions{.beta1 = -1}), "DecoupledAdamW: beta1 is -1" + kBelowOne},
       {setup_of<O::LARS>(O::LARSOptions{.trust_coefficient = -1}), "LARS: trust_coefficient is -1" + kNotNegative},
       {setup_of<O::LAMB>(O::LAMBOptions{.lr = kNaN}), "LAMB: lr is nan" + kFinite},
+      {setup_of<O::Lion>(O::LionOptions{.beta2 = 1}), "Lion: beta2 is 1" + kBelowOne},
   });
 }
 

@@ -18,6 +18,7 @@
 #include "kusari/optimizers/decoupled_adamw.h"
 #include "kusari/optimizers/lamb.h"
 #include "kusari/optimizers/lars.h"
+#include "kusari/optimizers/lion.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/optimizers/msvag.h"
 #include "kusari/optimizers/nesterov_ag.h"
@@ -68,6 +69,7 @@ inline const std::vector<std::pair<std::string, std::function<OptimizerPtr()>>>&
        [] { return std::make_unique<o::DecoupledAdamW>(o::DecoupledAdamWOptions{.lr = 0.1, .eps = 1e-3}); }},
       {"LAMB", [] { return std::make_unique<o::LAMB>(o::LAMBOptions{.lr = 0.1, .eps = 1e-3}); }},
       {"LARS", [] { return std::make_unique<o::LARS>(o::LARSOptions{.weight_decay_rate = 0.01}); }},
+      {"Lion", [] { return std::make_unique<o::Lion>(o::LionOptions{.lr = 0.0625, .weight_decay_rate = 0.01}); }},
   };
   return all;
 }

@@ -35,6 +35,7 @@
 #include "kusari/optimizers/decoupled_adamw.h"
 #include "kusari/optimizers/lamb.h"
 #include "kusari/optimizers/lars.h"
+#include "kusari/optimizers/lion.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/optimizers/optimizer_hooks.h"
 #include "kusari/optimizers/rmsprop.h"
@@ -214,6 +215,7 @@ TEST_CASE("replayed steps are those of define-by-run, whatever the optimizer") {
       {"RMSprop", [] { return std::make_unique<optimizers::RMSprop>(); }},
       {"DecoupledAdamW", [] { return std::make_unique<optimizers::DecoupledAdamW>(); }},
       {"LAMB", [] { return std::make_unique<optimizers::LAMB>(); }},
+      {"Lion", [] { return std::make_unique<optimizers::Lion>(0.01); }},
       {"Lion, a user's", [] { return std::make_unique<user::Lion>(); }},
       {"Adafactor, a user's", [] { return std::make_unique<user::Adafactor>(); }},
       {"LARS", [] { return std::make_unique<optimizers::LARS>(); }},
