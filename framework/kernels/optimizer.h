@@ -7,6 +7,14 @@
 // g: the gradient; p: the parameter; the rest is the state. Formulas: Chainer's, chainer/optimizers/*.py.
 namespace kusari::kernels {
 
+/// km::pow for the numbers of a step, which are too few to be worth its code in each place. Each source has its own:
+/// some are compiled for several instruction sets.
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+KUSARI_HOST_DEVICE double step_pow(double x, double y) { return km::pow(x, y); }
+#else
+[[maybe_unused, gnu::noinline]] static double step_pow(double x, double y) { return km::pow(x, y); }
+#endif
+
 struct SgdStep {
   static constexpr const char* kName = "sgd_step";
   static constexpr int kStates = 0;
@@ -145,7 +153,7 @@ struct AdamSchedule {
   static constexpr const char* kName = "adam_numbers";
   double alpha, beta1, beta2, eps, eta, weight_decay_rate;
   KUSARI_HOST_DEVICE double corrected_alpha(double t) const {
-    return alpha * km::sqrt(1 - km::pow(beta2, t)) / (1 - km::pow(beta1, t));
+    return alpha * km::sqrt(1 - step_pow(beta2, t)) / (1 - step_pow(beta1, t));
   }
   KUSARI_HOST_DEVICE AdamStep operator()(double t) const {
     return {corrected_alpha(t), beta1, beta2, eps, eta, weight_decay_rate};
@@ -158,8 +166,8 @@ struct DecoupledAdamSchedule {
   static constexpr const char* kName = "decoupled_adam_numbers";
   double lr, beta1, beta2, eps, weight_decay_rate;
   KUSARI_HOST_DEVICE AdamStep operator()(double t) const {
-    const double root = km::sqrt(1 - km::pow(beta2, t));
-    return {lr * root / (1 - km::pow(beta1, t)), beta1, beta2, eps * root, 1, lr * weight_decay_rate};
+    const double root = km::sqrt(1 - step_pow(beta2, t));
+    return {lr * root / (1 - step_pow(beta1, t)), beta1, beta2, eps * root, 1, lr * weight_decay_rate};
   }
 };
 
@@ -252,7 +260,7 @@ struct MsvagSchedule {
   static constexpr const char* kName = "msvag_numbers";
   double lr, beta, eta, weight_decay_rate;
   KUSARI_HOST_DEVICE MsvagStep operator()(double t) const {
-    const double beta_power = km::pow(beta, t), rest = 1 - beta, rest_power = 1 - beta_power;
+    const double beta_power = step_pow(beta, t), rest = 1 - beta, rest_power = 1 - beta_power;
     const double ratio = rest * rest * (1 - beta_power * beta_power) / (rest_power * rest_power * (1 - beta * beta));
     return {lr, beta, eta, weight_decay_rate, beta_power, km::min(ratio, 0.9999)};
   }
@@ -302,7 +310,7 @@ struct LambSchedule {
   static constexpr const char* kName = "lamb_numbers";
   double lr, beta1, beta2, eps, weight_decay_rate;
   KUSARI_HOST_DEVICE LambDirectionStep operator()(double t) const {
-    return {beta1, beta2, 1 / (1 - km::pow(beta1, t)), 1 / (1 - km::pow(beta2, t)), eps, weight_decay_rate, lr};
+    return {beta1, beta2, 1 / (1 - step_pow(beta1, t)), 1 / (1 - step_pow(beta2, t)), eps, weight_decay_rate, lr};
   }
 };
 
@@ -417,7 +425,7 @@ struct MovingAverageStep {
 struct NoiseSchedule {
   static constexpr const char* kName = "gradient_noise_numbers";
   double eta;
-  KUSARI_HOST_DEVICE NoiseHook operator()(double t) const { return {km::sqrt(eta / km::pow(1 + t, 0.55))}; }
+  KUSARI_HOST_DEVICE NoiseHook operator()(double t) const { return {km::sqrt(eta / step_pow(1 + t, 0.55))}; }
 };
 
 /// The numbers of an optimizer of the user's, and the count of the step behind them.
