@@ -183,6 +183,76 @@ struct LionStep {
   }
 };
 
+/// `divides`: 0 while the second moment says too little, else 1.
+struct RAdamStep {
+  static constexpr const char* kName = "radam_step";
+  static constexpr int kStates = 2;
+  double rate, beta1, beta2, eps, decay, divides;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& m, T& v) const {
+    m += static_cast<T>(1 - beta1) * (g - m);
+    v += static_cast<T>(1 - beta2) * (g * g - v);
+    const T step = static_cast<T>(rate) * m;
+    p -= static_cast<T>(decay) * p + (divides != 0 ? step / (km::sqrt(v) + static_cast<T>(eps)) : step);
+  }
+};
+
+/// The numbers of RAdamStep at step t. rho: the length of the simple average that v is worth.
+struct RAdamSchedule {
+  static constexpr const char* kName = "radam_numbers";
+  double lr, beta1, beta2, eps, weight_decay_rate;
+  KUSARI_HOST_DEVICE RAdamStep operator()(double t) const {
+    const double power = step_pow(beta2, t), most = 2 / (1 - beta2) - 1;
+    const double rho = most - 2 * t * power / (1 - power), corrected = lr / (1 - step_pow(beta1, t));
+    if (!(rho > 5)) return {corrected, beta1, beta2, eps, lr * weight_decay_rate, 0};
+    const double r = km::sqrt((rho - 4) * (rho - 2) * most / ((most - 4) * (most - 2) * rho));
+    return {corrected * r * km::sqrt(1 - power), beta1, beta2, eps, lr * weight_decay_rate, 1};
+  }
+};
+
+struct NAdamStep {
+  static constexpr const char* kName = "nadam_step";
+  static constexpr int kStates = 2;
+  double gradient_rate, momentum_rate, beta1, beta2, eps, decay;
+  template <class T>
+  KUSARI_HOST_DEVICE void operator()(T g, T& p, T& m, T& v) const {
+    m += static_cast<T>(1 - beta1) * (g - m);
+    v += static_cast<T>(1 - beta2) * (g * g - v);
+    p -= static_cast<T>(decay) * p +
+         (static_cast<T>(gradient_rate) * g + static_cast<T>(momentum_rate) * m) / (km::sqrt(v) + static_cast<T>(eps));
+  }
+};
+
+/// The numbers of NAdamStep at step t. The momentum of step i is mu_i = beta1 (1 - 0.96^(i momentum_decay) / 2).
+struct NAdamSchedule {
+  static constexpr const char* kName = "nadam_numbers";
+  double lr, beta1, beta2, eps, weight_decay_rate, momentum_decay;
+  /// mu_1 .. mu_t. Factors that cannot be told from beta1 follow as its power, and none follow a product that vanishes
+  /// beside 1: some dozens are multiplied, whatever t is, and some thousands at most for other hyperparameters.
+  KUSARI_HOST_DEVICE double product(double t) const {
+    const double ratio = step_pow(0.96, momentum_decay);
+    double made = 1, power = 1, i = 0;
+    while (i < t && made > 1e-18) {
+      power *= ratio;
+      if (power < 1e-17) return made * step_pow(beta1, t - i);
+      made *= beta1 * (1 - power / 2);
+      i += 1;
+    }
+    return made;
+  }
+  KUSARI_HOST_DEVICE NAdamStep operator()(double t) const {
+    const double mu = beta1 * (1 - step_pow(0.96, t * momentum_decay) / 2);
+    const double next = beta1 * (1 - step_pow(0.96, (t + 1) * momentum_decay) / 2);
+    const double made = product(t), root = km::sqrt(1 - step_pow(beta2, t));  // root: as in DecoupledAdamSchedule
+    return {lr * root * (1 - mu) / (1 - made),
+            lr * root * next / (1 - made * next),
+            beta1,
+            beta2,
+            eps * root,
+            lr * weight_decay_rate};
+  }
+};
+
 struct AmsGradStep {
   static constexpr const char* kName = "ams_grad_step";
   static constexpr int kStates = 3;
@@ -476,6 +546,8 @@ struct LarsRate {
   V(Smorms3Step)                  \
   V(AdamStep)                     \
   V(LionStep)                     \
+  V(RAdamStep)                    \
+  V(NAdamStep)                    \
   V(AmsGradStep)                  \
   V(AdaBoundStep)                 \
   V(AmsBoundStep)                 \
@@ -497,6 +569,8 @@ struct LarsRate {
   V(AdaBoundSchedule)            \
   V(MsvagSchedule)               \
   V(DecoupledAdamSchedule)       \
+  V(RAdamSchedule)               \
+  V(NAdamSchedule)               \
   V(LambSchedule)                \
   V(NoiseSchedule)               \
   V(ComposedSchedule)

@@ -217,6 +217,8 @@ TEST_CASE("numbers of a step whose count the device knows") {
   check(kernels::AdaBoundSchedule{adam, 0.5, 0.25});
   check(kernels::MsvagSchedule{0.1, 0.9, 1, 0.01});
   check(kernels::NoiseSchedule{0.5});
+  check(kernels::RAdamSchedule{0.1, 0.9, 0.999, 1e-8, 0.01});
+  check(kernels::NAdamSchedule{0.1, 0.9, 0.999, 1e-8, 0.01, 0.25});
 }
 
 TEST_CASE("the loss scale follows its rule on the device as on the host") {

@@ -62,6 +62,8 @@ TEST_CASE("misuse: hyperparameters that an optimizer refuses") {
       {setup_of<O::LARS>(O::LARSOptions{.trust_coefficient = -1}), "LARS: trust_coefficient is -1" + kNotNegative},
       {setup_of<O::LAMB>(O::LAMBOptions{.lr = kNaN}), "LAMB: lr is nan" + kFinite},
       {setup_of<O::Lion>(O::LionOptions{.beta2 = 1}), "Lion: beta2 is 1" + kBelowOne},
+      {setup_of<O::RAdam>(O::RAdamOptions{.eps = -1}), "RAdam: eps is -1" + kNotNegative},
+      {setup_of<O::NAdam>(O::NAdamOptions{.momentum_decay = -1}), "NAdam: momentum_decay is -1" + kNotNegative},
   });
 }
 

@@ -21,8 +21,10 @@
 #include "kusari/optimizers/lion.h"
 #include "kusari/optimizers/momentum_sgd.h"
 #include "kusari/optimizers/msvag.h"
+#include "kusari/optimizers/nadam.h"
 #include "kusari/optimizers/nesterov_ag.h"
 #include "kusari/optimizers/optimizer.h"
+#include "kusari/optimizers/radam.h"
 #include "kusari/optimizers/rmsprop.h"
 #include "kusari/optimizers/rmsprop_graves.h"
 #include "kusari/optimizers/sgd.h"
@@ -70,6 +72,8 @@ inline const std::vector<std::pair<std::string, std::function<OptimizerPtr()>>>&
       {"LAMB", [] { return std::make_unique<o::LAMB>(o::LAMBOptions{.lr = 0.1, .eps = 1e-3}); }},
       {"LARS", [] { return std::make_unique<o::LARS>(o::LARSOptions{.weight_decay_rate = 0.01}); }},
       {"Lion", [] { return std::make_unique<o::Lion>(o::LionOptions{.lr = 0.0625, .weight_decay_rate = 0.01}); }},
+      {"RAdam", [] { return std::make_unique<o::RAdam>(o::RAdamOptions{.lr = 0.1, .eps = 1e-3}); }},
+      {"NAdam", [] { return std::make_unique<o::NAdam>(o::NAdamOptions{.lr = 0.1, .eps = 1e-3}); }},
   };
   return all;
 }

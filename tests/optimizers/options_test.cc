@@ -40,6 +40,8 @@ TEST_CASE("optimizers take hyperparameters by name") {
   CHECK(O::LARS(0.5).lr == 0.5);
   CHECK(O::MSVAG(0.5).lr == 0.5);
   CHECK(O::Lion(0.5).lr == 0.5);
+  CHECK(O::RAdam(0.5).lr == 0.5);
+  CHECK(O::NAdam(0.5).lr == 0.5);
   TwoLayers model(3);
   O::MomentumSGD bad({.lr = 0.1, .momentum = -1});
   CHECK_THROWS_WITH_AS(bad.setup(model), "MomentumSGD: momentum is -1: it must be finite and not negative", ValueError);

@@ -54,7 +54,8 @@ TEST_CASE("a gradient that is not finite skips exactly its step, in every optimi
 }
 
 TEST_CASE("nobody reads the count of steps: the numbers of steps after a skipped one are those of the device") {
-  for (const std::string name : {"Adam", "AMSGrad", "AdaBound", "AMSBound", "MSVAG", "DecoupledAdamW", "LAMB"}) {
+  for (const std::string name :
+       {"Adam", "AMSGrad", "AdaBound", "AMSBound", "MSVAG", "DecoupledAdamW", "LAMB", "RAdam", "NAdam"}) {
     CAPTURE(name);
     const auto found = std::find_if(all_optimizers().begin(), all_optimizers().end(),
                                     [&](const auto& entry) { return entry.first == name; });

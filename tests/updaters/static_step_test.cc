@@ -37,7 +37,9 @@
 #include "kusari/optimizers/lars.h"
 #include "kusari/optimizers/lion.h"
 #include "kusari/optimizers/momentum_sgd.h"
+#include "kusari/optimizers/nadam.h"
 #include "kusari/optimizers/optimizer_hooks.h"
+#include "kusari/optimizers/radam.h"
 #include "kusari/optimizers/rmsprop.h"
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/install/user_optimizers.h"
@@ -216,6 +218,8 @@ TEST_CASE("replayed steps are those of define-by-run, whatever the optimizer") {
       {"DecoupledAdamW", [] { return std::make_unique<optimizers::DecoupledAdamW>(); }},
       {"LAMB", [] { return std::make_unique<optimizers::LAMB>(); }},
       {"Lion", [] { return std::make_unique<optimizers::Lion>(0.01); }},
+      {"RAdam", [] { return std::make_unique<optimizers::RAdam>(0.01); }},
+      {"NAdam", [] { return std::make_unique<optimizers::NAdam>(0.01); }},
       {"Lion, a user's", [] { return std::make_unique<user::Lion>(); }},
       {"Adafactor, a user's", [] { return std::make_unique<user::Adafactor>(); }},
       {"LARS", [] { return std::make_unique<optimizers::LARS>(); }},
