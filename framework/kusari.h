@@ -411,6 +411,7 @@
 #include "kusari/framework/links/connection/inceptionbn.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/links/connection/local_convolution_2d.h"
+#include "kusari/framework/links/connection/lora_linear.h"
 #include "kusari/framework/links/connection/mlp_convolution_2d.h"
 #include "kusari/framework/links/connection/parameter_link.h"
 #include "kusari/framework/links/connection/scale.h"

@@ -86,6 +86,15 @@ class Mlp : public Chain {
   Child<L::Linear> l1, l2;
 };
 
+class Adapted : public Chain {
+ public:
+  explicit Adapted(const Mlp& trained)
+      : l1{*this, "l1", trained.l1, {.rank = 4, .alpha = 8}}, l2{*this, "l2", trained.l2, {.rank = 2, .alpha = 4}} {}
+  Variable operator()(const Variable& x) const { return l2(F::relu(l1(x))); }
+
+  Child<L::LoraLinear> l1, l2;
+};
+
 // --- data ----------------------------------------------------------------------------------------------------------
 
 Array some_images(int64_t n) { return random::normal({n, 6}); }
@@ -315,6 +324,27 @@ TEST_CASE("how to: fine-tuning") {
   CHECK(finetuned.l1.W.array().to_vector<float>() == trained.l1.W.array().to_vector<float>());
   CHECK_FALSE(finetuned.l1.update_enabled());
   CHECK(finetuned.l2.W.array().shape() == Shape{5, 8});
+}
+
+TEST_CASE("how to: a correction of low rank") {
+  Mlp trained(8, 3);
+  trained(some_images(1));
+  const std::vector<float> before = trained.l1.W.array().to_vector<float>();
+  auto adapted_model = L::classifier(Adapted(trained));
+  Adapted& adapted = adapted_model.predictor;
+  optimizers::Adam optimizer({.alpha = 0.05});
+  optimizer.setup(adapted_model);
+  const Variable x(some_images(9)), t(some_labels(9));
+  const double first = adapted_model(x, t).item<double>();
+  for (int i = 0; i < 20; ++i) optimizer.update(adapted_model, x, t);
+  CHECK(adapted_model(x, t).item<double>() < 0.9 * first);
+  CHECK(adapted.l1.base.W.array().to_vector<float>() == before);
+
+  trained.l1 = adapted.l1.merge();
+  trained.l2 = adapted.l2.merge();
+
+  const std::vector<float> y = trained(x).to_vector<float>(), same = adapted(x).to_vector<float>();
+  for (size_t i = 0; i < y.size(); ++i) CHECK(y[i] == doctest::Approx(same[i]).epsilon(1e-4));
 }
 
 TEST_CASE("how to: a part of a file") {

@@ -362,6 +362,11 @@ links::ConvolutionND Draw::draw(As<links::ConvolutionND>, const char*) {
   return links::ConvolutionND(ndim, in_channels, some(8), some(4));
 }
 
+links::Linear Draw::draw(As<links::Linear>, const char*) {
+  const int64_t in_size = random_.chance(0.5) ? kInfer : plan_.channels;
+  return links::Linear(in_size, 1 + static_cast<int64_t>(random_.below(8)), {.nobias = random_.chance(0.5)});
+}
+
 links::AnchorCoder Draw::draw(As<links::AnchorCoder>, const char* name) {
   const links::AnchorGrid grid = make<links::AnchorGrid>(name);
   return links::AnchorCoder(grid, 1 + static_cast<int64_t>(random_.below(64)),

@@ -129,6 +129,7 @@ class Draw {
   links::BinaryTree draw(As<links::BinaryTree>, const char* name);
   PackedSequence draw(As<PackedSequence>, const char* name);
   links::ConvolutionND draw(As<links::ConvolutionND>, const char* name);
+  links::Linear draw(As<links::Linear>, const char* name);
   links::AnchorGrid draw(As<links::AnchorGrid>, const char* name);
   links::AnchorCoder draw(As<links::AnchorCoder>, const char* name);
   links::FasterRCNN::FirstLook draw(As<links::FasterRCNN::FirstLook>, const char* name);
