@@ -79,6 +79,7 @@
 #include "kusari/framework/datasets/stroke_digits.h"
 #include "kusari/framework/datasets/sub_dataset.h"
 #include "kusari/framework/datasets/svhn.h"
+#include "kusari/framework/datasets/synthetic_points.h"
 #include "kusari/framework/datasets/tabular/column.h"
 #include "kusari/framework/datasets/tabular/from_data.h"
 #include "kusari/framework/datasets/tabular/tabular_dataset.h"
