@@ -514,6 +514,7 @@
 #include "kusari/framework/training/extensions/log_report.h"
 #include "kusari/framework/training/extensions/micro_average.h"
 #include "kusari/framework/training/extensions/mixed_precision.h"
+#include "kusari/framework/training/extensions/model_average.h"
 #include "kusari/framework/training/extensions/multistep_shift.h"
 #include "kusari/framework/training/extensions/one_cycle_shift.h"
 #include "kusari/framework/training/extensions/parameter_statistics.h"
