@@ -528,6 +528,7 @@
 #include "kusari/framework/training/extensions/snapshot.h"
 #include "kusari/framework/training/extensions/snapshot_writers.h"
 #include "kusari/framework/training/extensions/step_shift.h"
+#include "kusari/framework/training/extensions/stochastic_weight_averaging.h"
 #include "kusari/framework/training/extensions/tensorboard_report.h"
 #include "kusari/framework/training/extensions/unchain_variables.h"
 #include "kusari/framework/training/extensions/value_observation.h"
