@@ -561,6 +561,7 @@
 #include "kusari/iterators/parallel_sequential_iterator.h"
 #include "kusari/iterators/serial_iterator.h"
 #include "kusari/iterators/shard.h"
+#include "kusari/iterators/weighted_order_sampler.h"
 #include "kusari/optimizers/ada_delta.h"
 #include "kusari/optimizers/ada_grad.h"
 #include "kusari/optimizers/adam.h"

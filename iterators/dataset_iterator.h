@@ -54,6 +54,8 @@ class KUSARI_API DatasetIterator : public Iterator {
   /// Once, in the constructor of the derived class.
   void load_with(Owned<BatchLoader> loader) { loader_ = std::move(loader); }
   const datasets::DatasetRef& dataset_ref() const noexcept { return dataset_; }
+  /// Examples of the sweep under way.
+  int64_t epoch_size() const noexcept { return consumed_.epoch_size(); }
 
  private:
   struct Ahead;

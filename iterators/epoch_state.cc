@@ -87,13 +87,14 @@ EpochState::EpochState(const char* iterator, int64_t dataset_size, int64_t batch
 }
 
 EpochState::OrderPtr EpochState::first_order(int64_t sweep, int64_t dataset_size) const {
-  const OrderPtr drawn = orders_->find(sweep);
-  if (drawn && static_cast<int64_t>(drawn->size()) == dataset_size) return drawn;
+  const int64_t size = orders_->sampler() == nullptr ? dataset_size : orders_->sampler()->sweep_size(dataset_size);
+  OrderPtr drawn = orders_->find(sweep);
+  if (drawn && static_cast<int64_t>(drawn->size()) == size) return drawn;
   if (orders_->shuffles()) return shuffled(sweep, dataset_size);
   if (orders_->sampler() == nullptr) return nullptr;
   Order ascending = host_vector<int64_t>({dataset_size}, iterator_);
   std::iota(ascending.begin(), ascending.end(), int64_t{0});
-  return draw(sweep, ascending, 0);
+  return draw(sweep, ascending, 0, size);
 }
 
 EpochState::OrderPtr EpochState::next_order(int64_t sweep, const OrderPtr& current, int64_t position) const {
@@ -101,18 +102,18 @@ EpochState::OrderPtr EpochState::next_order(int64_t sweep, const OrderPtr& curre
   const OrderPtr drawn = orders_->find(sweep);
   if (drawn) return drawn;
   if (orders_->shuffles()) return shuffled(sweep, static_cast<int64_t>(current->size()));
-  return orders_->sampler() == nullptr ? nullptr : draw(sweep, *current, position);
+  return orders_->sampler() == nullptr ? nullptr : draw(sweep, *current, position, epoch_size());
 }
 
 EpochState::OrderPtr EpochState::shuffled(int64_t sweep, int64_t n) const {
   return std::make_shared<const Order>(shuffled_order(n, seed_, sweep));
 }
 
-EpochState::OrderPtr EpochState::draw(int64_t sweep, const Order& current, int64_t position) const {
+EpochState::OrderPtr EpochState::draw(int64_t sweep, const Order& current, int64_t position, int64_t size) const {
   auto order = std::make_shared<const Order>((*orders_->sampler())(current, position));
-  if (order->size() != current.size()) {
+  if (static_cast<int64_t>(order->size()) != size) {
     throw ValueError(std::string(iterator_) + ": the order sampler returned " + std::to_string(order->size()) +
-                     " indices for an order of " + std::to_string(current.size()));
+                     " indices for an order of " + std::to_string(size));
   }
   orders_->add(sweep, order);
   return order;
@@ -264,13 +265,16 @@ std::vector<EpochState::OrderPtr> EpochState::read_orders(Serializer& serializer
   const bool is_one = std::string(name) != "pending_orders";
   if (is_one ? length != n : n == 0 || length % n != 0) {
     throw ValueError(std::string(iterator_) + "::serialize: the stored " + name + " has " + std::to_string(length) +
-                     " examples but the data set has " + std::to_string(n));
+                     " examples but " + (orders_->sampler() != nullptr ? "a sweep" : "the data set") + " has " +
+                     std::to_string(n));
   }
-  std::vector<bool> is_named(static_cast<size_t>(n));
+  // A sampler of the user's may have sweeps of another length than the data set.
+  const int64_t examples = orders_->sampler() != nullptr ? dataset_size_ : n;
+  std::vector<bool> is_named(static_cast<size_t>(examples));
   for (const int64_t i : stored) {
-    if (i < 0 || i >= n) {
+    if (i < 0 || i >= examples) {
       throw ValueError(std::string(iterator_) + "::serialize: the stored " + name + " names example " +
-                       std::to_string(i) + " but the data set has " + std::to_string(n));
+                       std::to_string(i) + " but the data set has " + std::to_string(examples));
     }
     const auto named = is_named[static_cast<size_t>(i)];
     if (named && orders_->shuffles()) {

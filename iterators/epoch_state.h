@@ -58,7 +58,9 @@ class KUSARI_API EpochState {
   int64_t batch_size() const noexcept { return batch_size_; }
   const Shard& shard() const noexcept { return shard_; }
   bool repeat() const noexcept { return repeat_; }
-  /// Examples of the sweep under way that were handed out.
+  /// Examples of the sweep under way.
+  int64_t epoch_size() const noexcept;
+  /// Those of them that were handed out.
   int64_t current_position() const noexcept { return position_; }
   int64_t epoch() const noexcept { return epoch_; }
   bool is_new_epoch() const noexcept { return is_new_epoch_; }
@@ -80,9 +82,8 @@ class KUSARI_API EpochState {
   OrderPtr first_order(int64_t sweep, int64_t dataset_size) const;
   OrderPtr next_order(int64_t sweep, const OrderPtr& current, int64_t position) const;
   OrderPtr shuffled(int64_t sweep, int64_t n) const;
-  /// Asks the order sampler, which there is.
-  OrderPtr draw(int64_t sweep, const Order& current, int64_t position) const;
-  int64_t epoch_size() const noexcept;
+  /// Asks the order sampler, which there is, for an order of `size`.
+  OrderPtr draw(int64_t sweep, const Order& current, int64_t position, int64_t size) const;
 
   const char* iterator_;
   int64_t dataset_size_;

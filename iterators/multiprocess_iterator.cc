@@ -33,7 +33,7 @@ MultiprocessIterator::MultiprocessIterator(datasets::DatasetRef dataset, int64_t
                 std::to_string(options.maxtasksperchild.value_or(1)), "be positive");
   expect_worker_options(kMultiprocessIterator, options.dataset_timeout, options.max_retries);
   // Memory is for the batches that there can be.
-  const int64_t longest = options.repeat ? batch_size : std::clamp<int64_t>(this->dataset().size(), 1, batch_size);
+  const int64_t longest = options.repeat ? batch_size : std::clamp<int64_t>(epoch_size(), 1, batch_size);
   expect_option(kMultiprocessIterator, longest <= kMaxBatch, "batch_size", std::to_string(batch_size), "be below 2^31");
   load_with(std::make_unique<ProcessLoader>(dataset_ref(),
                                             ProcessLoader::Options{.iterator = kMultiprocessIterator,

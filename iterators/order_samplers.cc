@@ -8,6 +8,8 @@ namespace kusari::iterators {
 
 OrderSampler::~OrderSampler() = default;
 
+int64_t OrderSampler::sweep_size(int64_t examples) const { return examples; }
+
 void OrderSampler::serialize(Serializer&) {}
 
 std::vector<int64_t> ShuffleOrderSampler::operator()(std::span<const int64_t> current_order, int64_t) {

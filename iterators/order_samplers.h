@@ -18,9 +18,12 @@ namespace kusari::iterators {
 class KUSARI_API OrderSampler {
  public:
   virtual ~OrderSampler();
-  /// The indices of the next sweep, as many as in `current_order`. Called at the start and at the end of every sweep;
-  /// `position` is where the last batch of the old sweep began.
+  /// The indices of the next sweep, sweep_size() of them. Called at the start, with all indices from 0 up, and at the
+  /// end of every sweep; `position` is where the last batch of the old sweep began.
   virtual std::vector<int64_t> operator()(std::span<const int64_t> current_order, int64_t position) = 0;
+  /// How many indices a sweep over a data set of `examples` has: as many, unless a sampler says otherwise. Asked before
+  /// the first order.
+  virtual int64_t sweep_size(int64_t examples) const;
   /// What a resumed run needs to draw the same orders; nothing by default.
   virtual void serialize(Serializer& serializer);
 

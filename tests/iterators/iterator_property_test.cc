@@ -14,6 +14,7 @@
 #include "kusari/framework/datasets/example_random.h"
 #include "kusari/framework/datasets/transform_dataset.h"
 #include "kusari/framework/serializers/npz.h"
+#include "kusari/iterators/weighted_order_sampler.h"
 #include "kusari/tests/iterators/iterators_under_test.h"
 
 using namespace kusari::testing;
@@ -25,6 +26,7 @@ using kusari::iterators::DatasetIterator;
 using kusari::iterators::OrderSampler;
 using kusari::iterators::OrderSamplerRef;
 using kusari::iterators::ShuffleOrderSampler;
+using kusari::iterators::WeightedOrderSampler;
 namespace serializers = kusari::serializers;
 
 namespace {
@@ -75,7 +77,7 @@ class DictionaryReader final : public kusari::Serializer {
   std::string prefix_;
 };
 
-enum class Sampling { shuffled, in_order, seeded_sampler, process_sampler, walking_sampler, kinds };
+enum class Sampling { shuffled, in_order, seeded_sampler, process_sampler, walking_sampler, weighted_sampler, kinds };
 
 struct Case {
   int64_t size, batch_size;
@@ -99,6 +101,12 @@ struct Case {
         break;
       case Sampling::walking_sampler:
         result.order_sampler = WalkingSampler();
+        break;
+      case Sampling::weighted_sampler:
+        if (size == 0) break;  // there is nothing to draw
+        result.order_sampler = WeightedOrderSampler(
+            std::vector<double>(static_cast<size_t>(size), 0.5),
+            {.num_samples = 1 + static_cast<int64_t>(seed % static_cast<uint64_t>(2 * size)), .seed = seed});
         break;
       default:
         break;
