@@ -49,6 +49,7 @@
 #include "kusari/framework/core/threads.h"
 #include "kusari/framework/core/tuning.h"
 #include "kusari/framework/core/version.h"
+#include "kusari/framework/datasets/batch_mixing.h"
 #include "kusari/framework/datasets/cache.h"
 #include "kusari/framework/datasets/concatenated_dataset.h"
 #include "kusari/framework/datasets/convert.h"

@@ -149,6 +149,7 @@ class Draw {
   datasets::RowSelection draw(As<datasets::RowSelection>, const char* name);
   datasets::TabularView draw(As<datasets::TabularView>, const char* name);
   datasets::Padding draw(As<datasets::Padding>, const char* name);
+  datasets::Converter draw(As<datasets::Converter>, const char* name);
   datasets::transforms::Size draw(As<datasets::transforms::Size>, const char* name);
   datasets::transforms::Margins draw(As<datasets::transforms::Margins>, const char* name);
   datasets::transforms::Window draw(As<datasets::transforms::Window>, const char* name);

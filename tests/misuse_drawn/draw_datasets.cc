@@ -116,6 +116,12 @@ datasets::transforms::Window Draw::draw(As<datasets::transforms::Window>, const 
   return {top, left, make<datasets::transforms::Size>("size")};
 }
 
+datasets::Converter Draw::draw(As<datasets::Converter>, const char* name) {
+  const bool is_empty = nasty();
+  note(name, is_empty ? "no converter" : "converter");
+  return is_empty ? datasets::Converter() : datasets::concat_converter();
+}
+
 iterators::OrderSamplerRef Draw::draw(As<iterators::OrderSamplerRef>, const char* name) {
   const bool is_wrong = nasty();
   note(name, is_wrong ? "wrong sampler" : "sampler");

@@ -46,7 +46,7 @@ Plan::Plan(const char* call, Random& random) : function{name_of(call)} {
   int ndim = static_cast<int>(random.below(3));
   if (calls({"1d"})) ndim = 1;
   if (calls({"2d", "_2d", "resize", "spatial", "depth", "response", "roi", "inception", "shift", "googlenet", "resnet",
-             "mobilenet", "residual", "separable", "cifar", "discriminative", "grid_sample"})) {
+             "mobilenet", "residual", "separable", "cifar", "discriminative", "grid_sample", "cutmix"})) {
     ndim = 2;
   }
   if (calls({"3d"})) ndim = 3;
@@ -174,6 +174,7 @@ Shape Plan::shape_of(const std::string& a, Random& random) const {
     return shape;
   }
   if (a == "labels") return prefixed({batch}, spatial);
+  if (a == "t" && calls({"mixup", "cutmix"})) return {batch};
   if (a == "y" && calls({"contrastive"})) return {batch};
   if (calls({"matmul"}) && x.ndim() >= 2) {
     Shape shape = x;
@@ -286,7 +287,7 @@ Dims Plan::dims_of(const std::string& a, Random& random) const {
 
 bool Plan::needs(const std::string& member) const {
   return is_one_of(member, {"paths", "codes", "x", "subscripts", "outh", "outw", "groups", "stride", "pad", "dilate",
-                            "sizes"}) ||
+                            "sizes", "n_classes"}) ||
          (member.starts_with("out") && calls({"inception"})) || (member.starts_with("proj") && calls({"inception"})) ||
          (member.starts_with("running") && calls({"renorm"}));
 }
