@@ -40,6 +40,23 @@ inline Array window(int64_t channels, int64_t height, int64_t width, Dtype dtype
   return part;
 }
 
+/// 40 + half of the pattern, 31 pixels wide and 23 high.
+inline Array halved_pixels(int64_t channels, Dtype dtype) {
+  const Array image = pixels(channels, 23, 31, Dtype::uint8);
+  for (int64_t i = 0; i < image.size(); ++i) {
+    image.data<uint8_t>()[i] = static_cast<uint8_t>(40 + image.data<uint8_t>()[i] / 2);
+  }
+  return image.astype(dtype);
+}
+
+/// The sum of all bytes in logical order, byte i counted i % 1009 + 1 times, by which images are compared with those of
+/// other programs.
+inline int64_t weighted_sum(const Array& image) {
+  int64_t sum = 0, i = 0;
+  for (const int value : image.to_vector<int>()) sum += value * (i++ % 1009 + 1);
+  return sum;
+}
+
 /// Calls body(image) with one image in the layouts and dtypes that transforms take.
 template <class Body>
 void for_each_layout(int64_t channels, int64_t height, int64_t width, const Body& body) {
