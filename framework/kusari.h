@@ -264,6 +264,7 @@
 #include "kusari/framework/functions/loss/contrastive.h"
 #include "kusari/framework/functions/loss/crf1d.h"
 #include "kusari/framework/functions/loss/cross_covariance.h"
+#include "kusari/framework/functions/loss/ctc_decoder.h"
 #include "kusari/framework/functions/loss/decov.h"
 #include "kusari/framework/functions/loss/discriminative_loss.h"
 #include "kusari/framework/functions/loss/hinge.h"

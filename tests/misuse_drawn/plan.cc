@@ -155,8 +155,9 @@ Shape Plan::shape_of(const std::string& a, Random& random) const {
   if (a == "cost") return {classes, classes};
   if (calls({"crf"}) && a == "xs") return {batch, classes};
   if (calls({"crf"}) && a == "ys") return {batch};
-  if (calls({"connectionist"})) {
+  if (calls({"connectionist", "ctc_"})) {
     if (a == "x") return {batch, classes};
+    if (a == "scores") return {steps, batch, classes};
     if (a == "t") return {batch, steps};
     return {batch};
   }

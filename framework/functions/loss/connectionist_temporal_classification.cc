@@ -1,7 +1,6 @@
 #include "kusari/framework/functions/loss/connectionist_temporal_classification.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "kusari/framework/autograd/attributes.h"
@@ -19,6 +18,7 @@
 #include "kusari/framework/functions/array/stack.h"
 #include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/functions/given.h"
+#include "kusari/framework/functions/loss/ctc_frames.h"
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
@@ -189,32 +189,11 @@ class ConnectionistTemporalClassification final : public FunctionNode {
   Array gradient_;  // of the losses by x
 };
 
-std::string frame_name(size_t i) { return "x[" + std::to_string(i) + "]"; }
-
-// Whether the frames can be one array.
-void check_frames(std::span<const Variable> x, int64_t blank_symbol) {
-  const std::string call = "F::connectionist_temporal_classification: ";
-  if (x.empty()) throw ValueError(call + "x is empty: it must have an array per frame");
-  for (size_t i = 0; i < x.size(); ++i) expect_given(x[i], "F::connectionist_temporal_classification", "x");
-  const Shape& first = x[0].shape();
-  if (first.ndim() != 2) throw TypeError(call + "x[0] has shape " + to_string(first) + ": it must have 2 axes");
-  for (size_t i = 1; i < x.size(); ++i) {
-    if (x[i].shape() == first && x[i].dtype() == x[0].dtype()) continue;
-    throw TypeError(call + frame_name(i) + " has shape " + to_string(x[i].shape()) + " and dtype " +
-                    name(x[i].dtype()) + " but x[0] has shape " + to_string(first) + " and dtype " +
-                    name(x[0].dtype()) + ": all frames must be alike");
-  }
-  if (blank_symbol < 0 || blank_symbol >= first[1]) {
-    throw ValueError(call + "blank_symbol is " + std::to_string(blank_symbol) + ": it must be in [0, " +
-                     std::to_string(first[1]) + ")");
-  }
-}
-
 }  // namespace
 
 Variable connectionist_temporal_classification(std::span<const Variable> x, const Variable& t, int64_t blank_symbol,
                                                const ConnectionistTemporalClassificationOptions& options) {
-  check_frames(x, blank_symbol);
+  check_ctc_frames("F::connectionist_temporal_classification", x, blank_symbol);
   expect_given(t, "F::connectionist_temporal_classification", "t");
   if (options.reduce == Reduce::sum) {
     throw ValueError("F::connectionist_temporal_classification: reduce must be mean or no");
