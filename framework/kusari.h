@@ -541,6 +541,7 @@
 #include "kusari/framework/training/extensions/variable_statistics_plot.h"
 #include "kusari/framework/training/extensions/warmup_shift.h"
 #include "kusari/framework/training/metrics/bleu.h"
+#include "kusari/framework/training/metrics/edit_distance.h"
 #include "kusari/framework/training/tensorboard/event_writer.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/framework/training/trigger.h"
