@@ -169,7 +169,8 @@ Shape Plan::shape_of(const std::string& a, Random& random) const {
   if (is_one_of(a, {"projection", "running_projection"})) return {groups, channels / groups, channels / groups};
   if (is_one_of(a, {"t", "labels", "truth"}) &&
       calls({"softmax_cross", "accuracy", "select_item", "hinge", "negative", "black", "hierarchical", "contrastive",
-             "f1_score", "fbeta", "precision", "recall", "classification"})) {
+             "f1_score", "fbeta", "precision", "recall", "classification", "confusion"}) &&
+      !calls({"average_precision"})) {
     Shape shape = x;
     if (shape.ndim() > 1) shape.erase(1);
     return shape;

@@ -6,7 +6,9 @@
 
 #include "kusari/framework/functions/evaluation/accuracy.h"
 #include "kusari/framework/functions/evaluation/binary_accuracy.h"
+#include "kusari/framework/functions/evaluation/binary_ranking.h"
 #include "kusari/framework/functions/evaluation/classification_summary.h"
+#include "kusari/framework/functions/evaluation/confusion_matrix.h"
 #include "kusari/framework/functions/evaluation/r2_score.h"
 #include "kusari/framework/functions/evaluation/top_k_accuracy.h"
 #include "kusari/tests/properties/property.h"
@@ -119,6 +121,81 @@ TEST_CASE("property: binary_accuracy") {
             hits += (x[0].values[i] >= 0 ? 1 : 0) == x[1].values[i] ? 1 : 0;
           }
           return References{{{}, {count == 0 ? 0 : hits / count}}};
+        });
+  });
+}
+
+TEST_CASE("property: confusion_matrix") {
+  check_property([](Draw& draw) {
+    const Labelled data(draw, -1);
+    F::ConfusionMatrixOptions options;
+    const int64_t classes = data.classes + draw.integer(0, 2);
+    if (classes > data.classes || draw.flip()) options.label_num = classes;
+    return value_case(
+        {data.scores, data.labels},
+        [=](const Variables& x) { return Variables{F::confusion_matrix(x[0], x[1], options)}; },
+        [=](const References& x) {
+          const std::vector<int64_t> predicted = predictions(x[0], x[1].shape);
+          Reference matrix{{classes, classes}, std::vector<double>(static_cast<size_t>(classes * classes))};
+          for (int64_t label = 0; label < classes; ++label) {
+            for (int64_t said = 0; said < classes; ++said) {
+              for (size_t i = 0; i < predicted.size(); ++i) {
+                const bool counts = x[1].values[i] == static_cast<double>(label) && predicted[i] == said;
+                matrix.values[static_cast<size_t>(label * classes + said)] += counts ? 1 : 0;
+              }
+            }
+          }
+          return References{matrix};
+        });
+  });
+}
+
+/// Scores with ties, and labels 0, 1 or -1, which does not count.
+Arrays ranked_examples(Draw& draw) {
+  const Shape shape = draw.shape(1, 3);
+  return {draw.integers(shape, -4, 4).astype(Dtype::float64), draw.integers(shape, -1, 1)};
+}
+
+/// All pairs of an example of the class with one of the others.
+TEST_CASE("property: roc_auc_score") {
+  check_property([](Draw& draw) {
+    return value_case(
+        ranked_examples(draw), [](const Variables& x) { return Variables{F::roc_auc_score(x[0], x[1])}; },
+        [](const References& x) {
+          const std::vector<double>&y = x[0].values, &t = x[1].values;
+          double ordered = 0, pairs = 0;
+          for (size_t i = 0; i < y.size(); ++i) {
+            for (size_t j = 0; j < y.size(); ++j) {
+              if (t[i] != 1 || t[j] != 0) continue;
+              pairs += 1;
+              ordered += y[i] > y[j] ? 1 : y[i] == y[j] ? 0.5 : 0;
+            }
+          }
+          return References{{{}, {ordered / pairs}}};
+        });
+  });
+}
+
+/// The precision at the score of each example of the class.
+TEST_CASE("property: average_precision_score") {
+  check_property([](Draw& draw) {
+    return value_case(
+        ranked_examples(draw), [](const Variables& x) { return Variables{F::average_precision_score(x[0], x[1])}; },
+        [](const References& x) {
+          const std::vector<double>&y = x[0].values, &t = x[1].values;
+          double sum = 0, hits = 0;
+          for (size_t i = 0; i < y.size(); ++i) {
+            if (t[i] != 1) continue;
+            double found = 0, right = 0;
+            for (size_t j = 0; j < y.size(); ++j) {
+              if (t[j] == -1 || y[j] < y[i]) continue;
+              found += 1;
+              right += t[j];
+            }
+            sum += right / found;
+            hits += 1;
+          }
+          return References{{{}, {sum / hits}}};
         });
   });
 }
