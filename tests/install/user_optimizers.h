@@ -58,15 +58,15 @@ class Adafactor : public ComposedOptimizer {
       step.set_state(state, value);
       return value;
     };
-    Array v;
+    Array u;
     if (p.ndim() >= 2) {
       const Array row = follow("row", xp::mean(squares, -1, true)),
                   column = follow("column", xp::mean(squares, -2, true));
-      v = row / xp::mean(row, -2, true) * column;
+      u = g / xp::sqrt(row / xp::mean(row, -2, true)) / xp::sqrt(column);  // their product may vanish
     } else {
-      v = follow("v", squares);
+      u = g / xp::sqrt(follow("v", squares));
     }
-    const Array u = g / xp::sqrt(v), rate = xp::maximum(xp::sqrt(xp::mean(xp::square(p))), step["smallest"]);
+    const Array rate = xp::maximum(xp::sqrt(xp::mean(xp::square(p))), step["smallest"]);
     const Array too_long = xp::maximum(xp::sqrt(xp::mean(xp::square(u))) / step["threshold"], 1);
     step.set_parameter(p - xp::minimum(step["lr"], 1 / xp::sqrt(step.t())) * rate * u / too_long);
   }

@@ -182,6 +182,27 @@ TEST_CASE("Lion and Adafactor step as their papers say") {
   CHECK(factored.W.update_rule().state("v").shape() == Shape{0});
 }
 
+TEST_CASE("Adafactor leaves what never gets a gradient as it is, in float32") {
+  Layers model(Dtype::float32);
+  const Values before = all_values(model);
+  user::Adafactor adafactor;
+  adafactor.setup(model);
+  for (int t = 1; t <= 3; ++t) {
+    Array gradient = zeros({5, 3}, Dtype::float32, test_device());  // of W a row and a column stay 0
+    xp::at(gradient, Slice{0, 4}, Slice{0, 2}) =
+        uniform({4, 2}, -1, 1, static_cast<uint64_t>(t)).astype(Dtype::float32);
+    model.W.set_grad(gradient);
+    model.b.set_grad(zeros({4}, Dtype::float32, test_device()));
+    adafactor.update();
+  }
+  const Values after = all_values(model);
+  for (size_t i = 0; i < after.size(); ++i) {
+    CAPTURE(i);
+    CHECK((after[i] != before[i]) == (i < 12 && i % 3 != 2));
+    CHECK(std::isfinite(after[i]));
+  }
+}
+
 TEST_CASE("a user's optimizer is saved and resumed to the same bits") {
   const ScratchDirectory dir;
   const std::string path = dir / "optimizer.npz", model_path = dir / "model.npz";
