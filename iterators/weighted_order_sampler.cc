@@ -27,12 +27,14 @@ std::vector<int64_t> drawn_with_replacement(const std::vector<double>& weights, 
   std::vector<double> sums = host_vector<double>({static_cast<int64_t>(weights.size())}, kWeightedSampler);
   const double largest = *std::max_element(weights.begin(), weights.end());  // by which sums are finite
   double sum = 0;
+  int64_t last = 0;  // of positive weight
   for (size_t i = 0; i < weights.size(); ++i) {
     sum += weights[i] / largest;
     sums[i] = sum;
+    if (weights[i] > 0) last = static_cast<int64_t>(i);
   }
-  for (int64_t& index : order) {
-    index = std::upper_bound(sums.begin(), sums.end(), random.uniform(0, sum)) - sums.begin();
+  for (int64_t& index : order) {  // a number that is rounded up to the sum is the last one's
+    index = std::min(last, std::upper_bound(sums.begin(), sums.end(), random.uniform(0, sum)) - sums.begin());
   }
   return order;
 }

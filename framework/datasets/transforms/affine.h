@@ -11,9 +11,13 @@ namespace kusari::datasets::transforms {
 /// x0, yx, yy, y0)). `Affine{.xy = 0.3}` shears, `Affine{.x0 = 5}` moves to the left. Returns an image of the same
 /// size. Throws ValueError for factors beyond 2^15, distances beyond 2^31, and a fill that a uint8 image cannot hold.
 struct KUSARI_API Affine {
-  double xx = 1, xy = 0, x0 = 0;
-  double yx = 0, yy = 1, y0 = 0;
-  double fill = 0;
+  double xx = 1;    ///< columns of the source for each column
+  double xy = 0;    ///< for each row
+  double x0 = 0;    ///< pixels
+  double yx = 0;    ///< rows of the source for each column
+  double yy = 1;    ///< for each row
+  double y0 = 0;    ///< pixels
+  double fill = 0;  ///< value of pixels from outside
   Array operator()(const Array& image) const;
 };
 
@@ -21,8 +25,8 @@ struct KUSARI_API Affine {
 /// where there is nothing. Throws ValueError for an angle that is not finite, and as Affine does. Pillow's
 /// Image.rotate.
 struct KUSARI_API Rotate {
-  double degrees = 0;
-  double fill = 0;
+  double degrees = 0;  ///< counterclockwise
+  double fill = 0;     ///< value of pixels from outside
   Array operator()(const Array& image) const;
 };
 

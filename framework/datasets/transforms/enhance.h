@@ -10,28 +10,28 @@ namespace kusari::datasets::transforms {
 
 /// z is black. ImageEnhance.Brightness.
 struct KUSARI_API Brightness {
-  double factor = 1;
+  double factor = 1;  ///< 0 leaves nothing of the property, 1 changes nothing
   Array operator()(const Array& image) const;
 };
 
 /// z is the grey image, 0.299 R + 0.587 G + 0.114 B. A grey image stays as it is. Throws ValueError unless there are 1
 /// or 3 channels. ImageEnhance.Color.
 struct KUSARI_API Color {
-  double factor = 1;
+  double factor = 1;  ///< 0 leaves nothing of the property, 1 changes nothing
   Array operator()(const Array& image) const;
 };
 
 /// z is the mean of the grey image everywhere. Throws ValueError unless there are 1 or 3 channels.
 /// ImageEnhance.Contrast.
 struct KUSARI_API Contrast {
-  double factor = 1;
+  double factor = 1;  ///< 0 leaves nothing of the property, 1 changes nothing
   Array operator()(const Array& image) const;
 };
 
 /// z is the smoothed image: a pixel counts 5 times, its 8 neighbours once. Outermost pixels stay.
 /// ImageEnhance.Sharpness.
 struct KUSARI_API Sharpness {
-  double factor = 1;
+  double factor = 1;  ///< 0 leaves nothing of the property, 1 changes nothing
   Array operator()(const Array& image) const;
 };
 

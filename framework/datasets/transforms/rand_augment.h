@@ -13,9 +13,9 @@ namespace kusari::datasets::transforms {
 /// or 3 channels, values 0 .. 255. Throws ValueError for n_ops outside of 0 .. 100, a magnitude outside of 0 .. 30, and
 /// another number of channels. Cubuk et al. 2020; torchvision.transforms.RandAugment has the same ranges.
 struct KUSARI_API RandAugment {
-  int n_ops = 2;
-  double magnitude = 9;
-  double fill = 0;
+  int n_ops = 2;         ///< operations on each image
+  double magnitude = 9;  ///< how strong they are, 0 .. 30
+  double fill = 0;       ///< value of pixels from outside
   Array operator()(const Array& image, ExampleRandom& random) const;
 };
 

@@ -22,13 +22,13 @@ struct KUSARI_API Equalize {
 /// Keeps the upper bits of bytes, of which float32 values are taken for the nearest. Throws ValueError for a number of
 /// bits outside of 1 .. 8. ImageOps.posterize.
 struct KUSARI_API Posterize {
-  int bits = 4;
+  int bits = 4;  ///< that stay of each value, 1 .. 8
   Array operator()(const Array& image) const;
 };
 
 /// Values x of `threshold` and above become 255 - x. Throws ValueError for a threshold that is NaN. ImageOps.solarize.
 struct KUSARI_API Solarize {
-  double threshold = 128;
+  double threshold = 128;  ///< the least value that is changed
   Array operator()(const Array& image) const;
 };
 
