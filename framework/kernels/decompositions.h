@@ -3,7 +3,7 @@
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/kernels/linear_algebra.h"
 
-// Decompositions of matrices of any shape, floating, any strides. Half types are computed in float32. Matrices that
+// Decompositions of matrices of any shape, floating, any strides. On the CPU computed in float64. Matrices that
 // hold NaN or infinite numbers give NaN.
 namespace kusari::kernels {
 

@@ -2,7 +2,7 @@
 
 #include "kusari/framework/core/kernel.h"
 
-// Decompositions of square matrices (..., n, n), floating, any strides. Half types are computed in float32.
+// Decompositions of square matrices (..., n, n), floating, any strides. On the CPU computed in float64.
 namespace kusari::kernels {
 
 /// What an error names.

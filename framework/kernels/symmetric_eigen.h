@@ -5,7 +5,7 @@
 namespace kusari::kernels {
 
 /// a = vectors diag(values) vectors^T, values ascending. a: (..., n, n), symmetric, floating; values: (..., n);
-/// vectors: (..., n, n), one in each column. Any strides; half types are computed in float32. A matrix that holds NaN
+/// vectors: (..., n, n), one in each column. Any strides; on the CPU computed in float64. A matrix that holds NaN
 /// gives NaN.
 struct SymmetricEigen {
   static constexpr const char* kName = "symmetric_eigen";
