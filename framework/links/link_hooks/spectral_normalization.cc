@@ -5,9 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include <Eigen/Core>
-#include <Eigen/Eigenvalues>
-
 #include "kusari/framework/autograd/input_caster.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
@@ -21,6 +18,7 @@
 #include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/initializers/normal.h"
+#include "kusari/framework/kernels/symmetric_eigen.h"
 #include "kusari/framework/links/connection/deconvolution_nd.h"
 #include "kusari/framework/links/link_walk.h"
 
@@ -48,12 +46,13 @@ T& find(Link& link, const std::string& name, MemberKind kind) {
 Array normalized(const Variable& x, double eps) { return (x / (F::sqrt(F::sum(x * x)) + eps)).array(); }
 
 double largest_singular_value(const Array& matrix) {
-  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const std::vector<double> numbers = matrix.to_vector<double>();
-  const Eigen::Map<const Matrix> m(numbers.data(), matrix.shape()[0], matrix.shape()[1]);
-  const Eigen::MatrixXd gram = m.rows() < m.cols() ? Eigen::MatrixXd(m * m.transpose()) : m.transpose() * m;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram, Eigen::EigenvaluesOnly);
-  return std::sqrt(std::max(solver.eigenvalues()[gram.rows() - 1], 0.0));
+  const Array m = matrix.to_device(Device()).astype(Dtype::float64);
+  const bool is_wide = m.shape(0) < m.shape(1);
+  const Array gram = F::matmul(m, m, {.transa = !is_wide, .transb = is_wide}).array();
+  const int64_t n = gram.shape(0);
+  const Array squares = empty({n}, Dtype::float64), vectors = empty({n, n}, Dtype::float64);
+  launch<kernels::SymmetricEigen>(gram.device(), gram, squares, vectors);
+  return std::sqrt(std::max(squares.to_vector<double>().back(), 0.0));
 }
 
 }  // namespace
@@ -105,6 +104,7 @@ void SpectralNormalization::prepare(Link& link, const Array& weight) const {
   }
   if (!needs_gamma) return;
   const auto guard = no_backprop_mode();
+  const ScopedInputCaster full_precision(nullptr);
   auto& gamma = find<Parameter>(link, kGamma, MemberKind::parameter);
   gamma.to(weight.dtype());
   gamma.initialize({});
