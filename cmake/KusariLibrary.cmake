@@ -35,7 +35,7 @@ list(FILTER kusari_small_sources EXCLUDE REGEX "/(${fast})[.]cc$")
 # And what is called once, beside what each step calls.
 set(slow core/array_print core/atomic_file core/environment core/runtime_info core/summary inference/c_api inference/constant_[a-z]+ inference/frozen_plan
          inference/loaders static_graph/dot static_graph/memory_planner static_graph/passes static_graph/plan
-         static_graph/recorder static_graph/summary optimizers/composed_optimizer optimizers/exchange_ways optimizers/optimizer_messages
+         static_graph/recorder static_graph/summary tokenizers/tokenizer_json optimizers/composed_optimizer optimizers/exchange_ways optimizers/optimizer_messages
          optimizers/recorded_exchange optimizers/state_shards)
 list(JOIN slow "|" slow)
 set(found ${kusari_sources})

@@ -10,7 +10,7 @@ namespace kusari::graphs {
 
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -64,7 +64,7 @@ void add_steps(const Program& program, Phase phase, const char* label, std::stri
     if (step.phase != phase) continue;
     std::string title = step.is_code() ? "static_code" : step.name;
     if (!step.fused.empty()) title += "\n" + step.fused;
-    boxes += "    k" + std::to_string(i) + " [shape=box, label=" + quoted(title) + "];\n";
+    boxes += "    k" + std::to_string(i) + " [shape=box, label=" + in_quotes(title) + "];\n";
   }
   if (boxes.empty()) return;
   text += std::string("  subgraph cluster_") + label + " {\n    label=" + label + ";\n" + boxes + "  }\n";
@@ -73,7 +73,7 @@ void add_steps(const Program& program, Phase phase, const char* label, std::stri
 }  // namespace
 
 std::string dot(const Program& program) {
-  std::string text = "digraph " + quoted(program.name) + " {\n";
+  std::string text = "digraph " + in_quotes(program.name) + " {\n";
   add_steps(program, Phase::constant, "constant", text);
   add_steps(program, Phase::forward, "forward", text);
   add_steps(program, Phase::backward, "backward", text);
@@ -84,11 +84,11 @@ std::string dot(const Program& program) {
     const std::string step = "k" + std::to_string(i);
     for_each_read(program.steps[i], [&](const View& view) {
       is_used[static_cast<size_t>(view.slot)] = true;
-      arrows += "  s" + std::to_string(view.slot) + " -> " + step + " [label=" + quoted(describe(view)) + "];\n";
+      arrows += "  s" + std::to_string(view.slot) + " -> " + step + " [label=" + in_quotes(describe(view)) + "];\n";
     });
     for_each_write(program.steps[i], [&](const View& view) {
       is_used[static_cast<size_t>(view.slot)] = true;
-      arrows += "  " + step + " -> s" + std::to_string(view.slot) + " [label=" + quoted(describe(view)) + "];\n";
+      arrows += "  " + step + " -> s" + std::to_string(view.slot) + " [label=" + in_quotes(describe(view)) + "];\n";
     });
   }
   for (size_t i = 0; i < program.slots.size(); ++i) {
@@ -96,7 +96,7 @@ std::string dot(const Program& program) {
     const Slot& slot = program.slots[i];
     const std::string label =
         kind_name(slot) + (" " + std::to_string(i)) + "\n" + std::to_string(slot.bytes) + " bytes";
-    text += "  s" + std::to_string(i) + " [style=filled, fillcolor=" + colour_of(slot) + ", label=" + quoted(label) +
+    text += "  s" + std::to_string(i) + " [style=filled, fillcolor=" + colour_of(slot) + ", label=" + in_quotes(label) +
             "];\n";
   }
   return text + arrows + "}\n";
