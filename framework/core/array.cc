@@ -353,6 +353,11 @@ Array arange(int64_t n, Dtype dtype, const Device& device) {
   return result;
 }
 
+void detail::throw_ragged(size_t expected, size_t found) {
+  throw TypeError("array: a row has " + std::to_string(found) + " values but the first has " +
+                  std::to_string(expected));
+}
+
 void detail::check_value_count(size_t count, const Shape& shape) {
   if (static_cast<int64_t>(count) != checked_numel(shape, 1, "array")) {
     throw TypeError("array: " + std::to_string(count) + " values do not fill shape " + to_string(shape));

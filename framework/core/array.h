@@ -310,6 +310,7 @@ KUSARI_API bool may_share_memory(const Array& a, const Array& b) noexcept;
 
 /// Throws TypeError unless `count` values fill an array of that shape.
 KUSARI_API void check_value_count(size_t count, const Shape& shape);
+[[noreturn]] KUSARI_API void throw_ragged(size_t expected, size_t found);
 /// A C++ type that a Dtype stands for.
 template <class T>
 concept ElementType = requires {
@@ -319,7 +320,8 @@ concept ElementType = requires {
 }  // namespace detail
 
 /// An array from C++ values, in C order: array<float>({1, 2, 3, 4}, {2, 2}). Without a shape it has one axis:
-/// array<float>({1, 2, 3}). A single value is a scalar, an array without axes: array<int32_t>(7), array(1.5f).
+/// array<float>({1, 2, 3}). A list of rows has two: array<float>({{1, 2}, {3, 4}}); rows of different lengths throw
+/// TypeError. A single value is a scalar, an array without axes: array<int32_t>(7), array(1.5f).
 template <class T>
 Array array(std::span<const T> values, const Shape& shape, const Device& device = Device()) {
   detail::check_value_count(values.size(), shape);
@@ -332,6 +334,19 @@ Array array(std::initializer_list<T> values, const Shape& shape, const Device& d
 template <class T>
 Array array(std::initializer_list<T> values) {
   return array(values, Shape{static_cast<int64_t>(values.size())});
+}
+template <class T>
+Array array(std::initializer_list<std::initializer_list<T>> rows, const Device& device = Device()) {
+  const size_t length = rows.size() > 0 ? rows.begin()->size() : 0;
+  const auto values = std::make_unique<T[]>(rows.size() * length);
+  T* next = values.get();
+  for (const auto& row : rows) {
+    if (row.size() != length) detail::throw_ragged(length, row.size());
+    for (const T value : row) *next++ = value;
+  }
+  Shape shape{static_cast<int64_t>(rows.size())};
+  if (rows.size() > 0) shape.push_back(static_cast<int64_t>(length));
+  return array(std::span<const T>(values.get(), next), shape, device);
 }
 // The device is deduced, so that a `{}` here is the shape of a scalar.
 template <class T, std::same_as<Device> D>

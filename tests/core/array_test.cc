@@ -67,6 +67,20 @@ TEST_CASE("arrays are made with their dtype, shape and values") {
   CHECK_THROWS_AS(a.shape(2), IndexError);
 }
 
+TEST_CASE("an array from rows has two axes") {
+  const Array a = array<float>({{1, 2, 3}, {4, 5, 6}});
+  CHECK(a.shape() == Shape{2, 3});
+  CHECK(a.to_vector<float>() == std::vector<float>{1, 2, 3, 4, 5, 6});
+  const Array deduced = array({{0, 1}, {2, 3}});
+  CHECK(deduced.dtype() == Dtype::int32);
+  CHECK(deduced.shape() == Shape{2, 2});
+  CHECK(array<bool>({{true, false}}).to_vector<bool>() == std::vector<bool>{true, false});
+  CHECK(array<float>({{1}, {2}}).shape() == Shape{2, 1});
+  CHECK(array<float>({}).shape() == Shape{0});
+  CHECK(array<float>({{1, 2}, {3, 4}}, Device()).shape() == Shape{2, 2});
+  CHECK_THROWS_WITH_AS(array<float>({{1, 2}, {3}}), "array: a row has 1 values but the first has 2", TypeError);
+}
+
 TEST_CASE("copies of the handle share the elements") {
   const Array a = zeros({2}, Dtype::int32);
   const Array b = a;
