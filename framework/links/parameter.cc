@@ -12,6 +12,7 @@
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/pointwise.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari {
 
@@ -143,15 +144,18 @@ void Parameter::infer_axis(int axis, int64_t size) const {
                      std::to_string(axis));
   }
   if (look()) return;  // another thread was first
-  if (declared_[axis] < 0) declared_[axis] = size;
-  if (is_known(declared_)) make(declared_);
+  Shape shape = declared_;
+  if (shape[axis] < 0) shape[axis] = size;
+  if (is_known(shape)) return make(shape);
+  detail::SizesOnTrial::keep([this, declared = declared_] { declared_ = declared; });
+  declared_ = shape;
 }
 
 // Numbers may come beside initialize(), through set_array: the flag only spares those who ask the lock.
 bool Parameter::look() const noexcept {
   const detail::FirstCall alone;
   if (!Variable::array().is_defined()) return false;
-  made_.set();
+  if (!detail::SizesOnTrial::is_open()) made_.set();
   return true;
 }
 
@@ -176,11 +180,20 @@ void Parameter::make(const Shape& shape) const {
   const auto guard = no_backprop_mode();
   const ScopedGraphCapture once(nullptr);
   Variable same = *this;
+  if (!is_known(declared_)) {
+    detail::SizesOnTrial::keep([this, declared = declared_, marked = grad_is_marked_] {
+      Variable made = *this;
+      made.cleargrad();
+      made.set_array(Array());
+      declared_ = declared;
+      grad_is_marked_ = marked;
+    });
+  }
   same.set_array(generate(shape));
   declared_ = shape;
   if (grad_is_marked_) mark_gradient();
   grad_is_marked_ = false;
-  made_.set();
+  if (!detail::SizesOnTrial::is_open()) made_.set();
 }
 
 void Parameter::reinitialize() {

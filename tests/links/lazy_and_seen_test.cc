@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -41,7 +43,13 @@
 #include "kusari/framework/links/normalization/instance_normalization.h"
 #include "kusari/framework/links/normalization/layer_normalization.h"
 #include "kusari/framework/links/normalization/rms_normalization.h"
+#include "kusari/framework/links/rnn/gru.h"
 #include "kusari/framework/links/rnn/lstm.h"
+#include "kusari/framework/links/rnn/n_step_gru.h"
+#include "kusari/framework/links/rnn/n_step_lstm.h"
+#include "kusari/framework/links/rnn/n_step_rnn.h"
+#include "kusari/framework/links/rnn/peephole_lstm.h"
+#include "kusari/framework/links/rnn/zoneout_lstm.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/tests/links/models.h"
 #include "kusari/tests/scratch_directory.h"
@@ -196,6 +204,124 @@ TEST_CASE("a call that is refused decides on no size") {
   check_refused("LocalConvolution2D, of known images", L::LocalConvolution2D(kInfer, 2, 4, 3),
                 {ones({2, 5, 5, 5}), ones({2, 5, 4, 3})}, images);
   check_refused("Deconvolution2D", L::Deconvolution2D(kInfer, 3, 3), {ones({2, 5, 4}), integers({2, 5, 4, 4})}, images);
+}
+
+template <class Link, class Wrong, class Right>
+void check_refused_call(const char* name, Link link, const Wrong& wrong, const Right& right) {
+  CAPTURE(name);
+  const size_t known = link.params(false).size();
+  std::vector<Shape> declared;
+  for (const Parameter* parameter : link.params()) declared.push_back(parameter->declared_shape());
+  CHECK_THROWS_AS(wrong(link), Error);
+  CHECK(link.params(false).size() == known);
+  for (size_t i = 0; i < declared.size(); ++i) CHECK(link.params()[i]->declared_shape() == declared[i]);
+  CHECK_THROWS_AS(wrong(link), Error);
+  CHECK_NOTHROW(right(link));
+  CHECK(link.params(false).size() > known);
+  const size_t made = link.params(false).size();
+  CHECK_THROWS_AS(wrong(link), Error);  // keeps what it had before
+  CHECK(link.params(false).size() == made);
+}
+
+TEST_CASE("a call that is refused for another reason than x decides on no size either") {
+  const auto f32 = [](const Shape& shape) { return Variable(ones(shape)); };
+  const auto f64 = [](const Shape& shape) { return Variable(ones(shape, Dtype::float64)); };
+  const auto other_dtype = [&](const char* name, auto link, const Shape& shape) {
+    check_refused_call(
+        name, link, [&](auto& l) { l(f64(shape)); }, [&](auto& l) { l(f32(shape)); });
+  };
+  other_dtype("Linear", L::Linear(3), {2, 5});
+  other_dtype("Swish", L::Swish(std::nullopt), {2, 5});
+  other_dtype("Convolution2D", L::Convolution2D(kInfer, 3, 3), {2, 5, 4, 4});
+  other_dtype("Deconvolution2D", L::Deconvolution2D(kInfer, 3, 3), {2, 5, 4, 4});
+  other_dtype("DepthwiseConvolution2D", L::DepthwiseConvolution2D(kInfer, 2, 3), {2, 5, 4, 4});
+  other_dtype("LocalConvolution2D", L::LocalConvolution2D(kInfer, 2, kInfer, 3), {2, 5, 4, 4});
+  check_refused_call(
+      "SimplifiedDropconnect", L::SimplifiedDropconnect(kInfer, 3),
+      [&](auto& l) {
+        l(f32({2, 5}), {.mask = ones({7})});
+      },
+      [&](auto& l) {
+        l(f32({2, 5}));
+      });
+  check_refused_call(
+      "DeformableConvolution2DSampler", L::DeformableConvolution2DSampler(kInfer, 3, 3),
+      [&](auto& l) {
+        l(f32({2, 5, 4, 4}), f32({2, 5, 4, 4}));
+      },
+      [&](auto& l) {
+        l(f32({2, 5, 4, 4}), f32({2, 18, 2, 2}));
+      });
+  const std::vector<Variable> xs{f32({3, 5}), f32({2, 5})};
+  check_refused_call(
+      "NStepLSTM", L::NStepLSTM(1, kInfer, 4, 0),
+      [&](auto& l) {
+        l(f32({1, 3, 4}), f32({1, 2, 4}), xs);
+      },
+      [&](auto& l) { l({}, {}, xs); });
+  check_refused_call(
+      "NStepBiGRU", L::NStepBiGRU(2, kInfer, 4, 0),
+      [&](auto& l) {
+        l(f32({1, 2, 4}), xs);
+      },
+      [&](auto& l) { l({}, xs); });
+  check_refused_call(
+      "NStepRNNTanh", L::NStepRNNTanh(1, kInfer, 4, 0),
+      [&](auto& l) {
+        l(f32({1, 3, 4}), xs);
+      },
+      [&](auto& l) { l({}, xs); });
+  check_refused_call(
+      "StatelessLSTM", L::StatelessLSTM(kInfer, 4),
+      [&](auto& l) {
+        l(f32({2, 4}), f32({2, 7}), f32({2, 5}));
+      },
+      [&](auto& l) {
+        l(f32({2, 4}), f32({2, 4}), f32({2, 5}));
+      });
+  const auto with_state = [&](const char* name, auto link) {
+    check_refused_call(
+        name, link,
+        [&](auto& l) {
+          l.set_state(f32({2, 4}), f32({2, 7}));
+          l(f32({2, 5}));
+        },
+        [&](auto& l) {
+          l.reset_state();
+          l(f32({2, 5}));
+        });
+  };
+  with_state("LSTM", L::LSTM(kInfer, 4));
+  with_state("StatefulPeepholeLSTM", L::StatefulPeepholeLSTM(kInfer, 4));
+  with_state("StatefulZoneoutLSTM", L::StatefulZoneoutLSTM(kInfer, 4));
+  // What the second call makes.
+  check_refused_call(
+      "StatefulGRU", L::StatefulGRU(kInfer, 4), [&](auto& l) { l(f32({5})); },
+      [&](auto& l) {
+        l(f32({2, 5}));
+        const size_t made = l.params(false).size();
+        CHECK_THROWS_AS(l(f32({2, 7})), Error);
+        CHECK(l.params(false).size() == made);
+        l(f32({2, 5}));
+      });
+}
+
+TEST_CASE("a refused first call leaves other threads what they need") {
+  for (int round = 0; round < 20; ++round) {
+    L::Linear link(3);
+    std::vector<std::thread> threads;
+    for (int k = 0; k < 4; ++k) {
+      threads.emplace_back([&link, k] {
+        if (k % 2 == 0) {
+          CHECK_THROWS_AS(link(Variable(ones({2, 6 + k}, Dtype::float64))), Error);
+        } else {
+          CHECK_NOTHROW(link(Variable(ones({2, 5}))));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(link.W.shape() == Shape{3, 5});
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "kusari/framework/initializers/he.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 
@@ -21,6 +22,7 @@ SimplifiedDropconnect::SimplifiedDropconnect(int64_t in_size, int64_t out_size, 
       b{*this, "b", {out_size}, std::move(options.initial_bias), !options.nobias} {}
 
 Variable SimplifiedDropconnect::operator()(const Variable& x, const Call& call) const {
+  const kusari::detail::SizesOnTrial sizes(W);
   if (!W.is_initialized()) {
     functions::expect_floating(x, "F::simplified_dropconnect", "x");
     expect_axes("L::SimplifiedDropconnect", x, 2);

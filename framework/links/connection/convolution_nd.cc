@@ -7,6 +7,7 @@
 #include "kusari/framework/links/first_call.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 namespace {
@@ -62,6 +63,7 @@ functions::ConvolutionWithSums ConvolutionND::with_sums(const Variable& x) const
 }
 
 Variable ConvolutionND::operator()(const Variable& x) const {
+  const kusari::detail::SizesOnTrial sizes(W);
   prepare(x);
   const LinkCall call(*this);
   switch (W.declared_shape().ndim()) {

@@ -6,6 +6,7 @@
 #include "kusari/framework/links/first_call.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 namespace {
@@ -46,6 +47,7 @@ DeconvolutionND DeconvolutionND::from_params(const Array& W, const Array& b, Opt
 }
 
 Variable DeconvolutionND::operator()(const Variable& x) const {
+  const kusari::detail::SizesOnTrial sizes(W);
   if (!W.is_initialized()) {
     const kusari::detail::FirstCall alone;
     const int ndim = W.declared_shape().ndim() - 2;

@@ -8,6 +8,7 @@
 #include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 namespace {
@@ -28,6 +29,7 @@ DeformableConvolution2DSampler::DeformableConvolution2DSampler(int64_t in_channe
       pad_{options.pad} {}
 
 Variable DeformableConvolution2DSampler::operator()(const Variable& x, const Variable& offset) const {
+  const kusari::detail::SizesOnTrial sizes(W);
   if (!W.is_initialized()) {
     check_images("L::DeformableConvolution2DSampler", x, 2);
     W.infer(1, x.shape()[1]);
@@ -60,6 +62,7 @@ DeformableConvolution2D::DeformableConvolution2D(int64_t in_channels, int64_t ou
                    .initial_bias = std::move(options.deform_initial_bias)}} {}
 
 Variable DeformableConvolution2D::operator()(const Variable& x) const {
+  const kusari::detail::SizesOnTrial sizes(offset_conv.W);
   const LinkCall call(*this);
   const Variable offset = offset_conv(x);
   return deform_conv(x, offset);

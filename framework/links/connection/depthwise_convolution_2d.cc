@@ -8,6 +8,7 @@
 #include "kusari/framework/links/first_call.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 namespace {
@@ -35,6 +36,7 @@ DepthwiseConvolution2D::DepthwiseConvolution2D(int64_t in_channels, int64_t chan
       geometry_{options.stride, options.pad} {}
 
 Variable DepthwiseConvolution2D::operator()(const Variable& x) const {
+  const kusari::detail::SizesOnTrial sizes(W);
   if (!W.is_initialized()) {
     const kusari::detail::FirstCall alone;
     check_images(kDepthwiseConvolution2D, x, 2);

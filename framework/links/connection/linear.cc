@@ -8,6 +8,7 @@
 #include "kusari/framework/links/connection/filters.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 
@@ -26,6 +27,7 @@ Linear Linear::from_params(const Array& W, const Array& b, bool nobias) {
 }
 
 Variable Linear::operator()(const Variable& x, int n_batch_axes) const {
+  const kusari::detail::SizesOnTrial sizes(W);
   if (!W.is_initialized()) {
     functions::expect_floating(x, "F::linear", "x");
     if (n_batch_axes < 1 || (n_batch_axes > 1 && n_batch_axes > x.ndim())) {

@@ -11,6 +11,7 @@
 #include "kusari/framework/links/first_call.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 namespace {
@@ -62,6 +63,7 @@ LocalConvolution2D::LocalConvolution2D(int64_t in_channels, int64_t out_channels
       stride_{positive(options.stride, "stride")} {}
 
 Variable LocalConvolution2D::operator()(const Variable& x) const {
+  const kusari::detail::SizesOnTrial sizes(W);
   if (!W.is_initialized()) {
     const kusari::detail::FirstCall alone;
     check_images(kLocalConvolution2D, x, 2);

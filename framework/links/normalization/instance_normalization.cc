@@ -7,6 +7,7 @@
 #include "kusari/framework/functions/normalization/instance_normalization.h"
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/sizes.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 
@@ -20,6 +21,7 @@ InstanceNormalization::InstanceNormalization(int64_t size, Options options)
       beta{*this, "beta", {size}, std::move(options.initial_beta), get_dtype({}, Dtype::float32)} {}
 
 Variable InstanceNormalization::operator()(const Variable& x) const {
+  const kusari::detail::SizesOnTrial sizes(gamma);
   functions::expect_floating(x, "F::instance_normalization", "x");
   expect_axes("L::InstanceNormalization", x, 3);
   gamma.infer(0, x.shape()[1]);

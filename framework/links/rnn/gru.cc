@@ -8,6 +8,7 @@
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/rnn/recurrent.h"
 #include "kusari/framework/links/sizes.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 
@@ -28,6 +29,7 @@ StatelessGRU::StatelessGRU(int64_t in_size, int64_t out_size, Options o)
       U{*this, "U", out_size, out_size, {.initial_w = o.inner_init, .initial_bias = o.bias_init}} {}
 
 Variable StatelessGRU::operator()(const Variable& h, const Variable& x) const {
+  const kusari::detail::SizesOnTrial sizes(W_z.W);
   const LinkCall call(*this);
   functions::expect_given(h, "L::StatelessGRU", "h");
   expect_rows_of("L::StatelessGRU", x, "h", h);
@@ -41,6 +43,7 @@ Variable StatelessGRU::step(const Variable& h, const Variable& x) const {
 }
 
 Variable StatefulGRU::operator()(const Variable& x) {
+  const kusari::detail::SizesOnTrial sizes(h.is_defined() ? W_r.W : W_z.W);
   const LinkCall call(*this);
   const kusari::detail::ScopedUse use(in_use_, "L::StatefulGRU");
   expect_rows_of("L::StatefulGRU", x, "h", h);

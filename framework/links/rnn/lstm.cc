@@ -18,6 +18,7 @@
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/rnn/recurrent.h"
 #include "kusari/framework/links/sizes.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 namespace {
@@ -78,6 +79,7 @@ StatelessLSTM::StatelessLSTM(int64_t in_size, int64_t out_size, Options options)
               {.nobias = true, .initial_w = by_blocks(std::move(options.lateral_init))}} {}
 
 functions::CellOutput StatelessLSTM::operator()(const Variable& c, const Variable& h, const Variable& x) const {
+  const kusari::detail::SizesOnTrial sizes(upward.W);
   const LinkCall call(*this);
   expect_rows_of("L::StatelessLSTM", x, "h", h);
   return step(c, h, x);
@@ -97,6 +99,7 @@ void LSTM::expect_rows(const char* call, int64_t batch) const {
 }
 
 Variable LSTM::operator()(const Variable& x) {
+  const kusari::detail::SizesOnTrial sizes(upward.W);
   const LinkCall call(*this);
   const kusari::detail::ScopedUse use(in_use_, "L::LSTM");
   functions::expect_given(x, "L::LSTM", "x");
@@ -110,6 +113,7 @@ Variable LSTM::operator()(const Variable& x) {
 
 Variable LSTM::sequence(const Variable& xs) {
   constexpr const char* kCall = "L::LSTM::sequence";
+  const kusari::detail::SizesOnTrial sizes(upward.W);
   const LinkCall call(*this);
   const kusari::detail::ScopedUse use(in_use_, kCall);
   functions::expect_floating(xs, kCall, "xs");

@@ -1,6 +1,7 @@
 #include "kusari/framework/links/rnn/n_step_lstm.h"
 
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 
@@ -12,6 +13,7 @@ functions::NStepLstmOutput NStepLstmBase::operator()(const Variable& hx, const V
 
 functions::PackedLstmOutput NStepLstmBase::operator()(const Variable& hx, const Variable& cx,
                                                       const PackedSequence& xs) const {
+  const kusari::detail::SizesOnTrial sizes((*this)[0].w0);
   const LinkCall call(*this);
   return is_bidirectional_ ? functions::n_step_bilstm(n_layers(), dropout, hx, cx, ws(xs.data()), bs(), xs)
                            : functions::n_step_lstm(n_layers(), dropout, hx, cx, ws(xs.data()), bs(), xs);

@@ -1,6 +1,7 @@
 #include "kusari/framework/links/rnn/n_step_rnn.h"
 
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 
@@ -10,6 +11,7 @@ functions::NStepOutput NStepRnnBase::operator()(const Variable& hx, std::span<co
 }
 
 functions::PackedOutput NStepRnnBase::operator()(const Variable& hx, const PackedSequence& xs) const {
+  const kusari::detail::SizesOnTrial sizes((*this)[0].w0);
   const LinkCall call(*this);
   return is_bidirectional_ ? functions::n_step_birnn(n_layers(), dropout, hx, ws(xs.data()), bs(), xs, activation_)
                            : functions::n_step_rnn(n_layers(), dropout, hx, ws(xs.data()), bs(), xs, activation_);

@@ -7,6 +7,7 @@
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/rnn/recurrent.h"
 #include "kusari/framework/links/sizes.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 
@@ -22,6 +23,7 @@ StatefulPeepholeLSTM::StatefulPeepholeLSTM(int64_t in_size, int64_t out_size)
       peep_o{*this, "peep_o", out_size, out_size, {.nobias = true}} {}
 
 Variable StatefulPeepholeLSTM::operator()(const Variable& x) {
+  const kusari::detail::SizesOnTrial sizes(upward.W);
   const LinkCall call(*this);
   const kusari::detail::ScopedUse use(in_use_, "L::StatefulPeepholeLSTM");
   expect_rows_of("L::StatefulPeepholeLSTM", x, "c", c);

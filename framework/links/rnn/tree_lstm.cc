@@ -12,6 +12,7 @@
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/rnn/recurrent.h"
 #include "kusari/framework/links/sizes.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 namespace {
@@ -65,6 +66,7 @@ ChildSumTreeLSTM::ChildSumTreeLSTM(int64_t in_size, int64_t out_size)
 
 functions::CellOutput ChildSumTreeLSTM::operator()(std::span<const Variable> cs, std::span<const Variable> hs,
                                                    const Variable& x) const {
+  const kusari::detail::SizesOnTrial sizes(W_x.W);
   const LinkCall call(*this);
   const int64_t units = W_h_f.W.shape(0);
   const Inputs in("L::ChildSumTreeLSTM", cs, hs, x, W_x, units);
@@ -101,6 +103,7 @@ Linear& NaryTreeLSTM::W_h(size_t k) {
 
 functions::CellOutput NaryTreeLSTM::operator()(std::span<const Variable> cs, std::span<const Variable> hs,
                                                const Variable& x) const {
+  const kusari::detail::SizesOnTrial sizes(W_x.W);
   const LinkCall call(*this);
   const int64_t units = children_[0].W.shape(1);
   if (!cs.empty() && cs.size() != children_.size()) {

@@ -9,6 +9,7 @@
 #include "kusari/framework/links/link_hook.h"
 #include "kusari/framework/links/rnn/recurrent.h"
 #include "kusari/framework/links/sizes.h"
+#include "kusari/framework/links/sizes_on_trial.h"
 
 namespace kusari::links {
 namespace {
@@ -28,6 +29,7 @@ StatefulZoneoutLSTM::StatefulZoneoutLSTM(int64_t in_size, int64_t out_size, Opti
 
 Variable StatefulZoneoutLSTM::operator()(const Variable& x) {
   using functions::sigmoid, functions::tanh;
+  const kusari::detail::SizesOnTrial sizes(upward.W);
   const LinkCall call(*this);
   const kusari::detail::ScopedUse use(in_use_, "L::StatefulZoneoutLSTM");
   expect_rows_of("L::StatefulZoneoutLSTM", x, "c", c);
