@@ -61,6 +61,7 @@ double ExampleRandom::normal(double mean, double deviation) {
 ExampleRandomScope::ExampleRandomScope(uint64_t seed, int64_t epoch, int64_t index) noexcept
     : seed_{seed},
       epoch_{epoch},
+      index_{index},
       local_{seed + kGoldenRatio * static_cast<uint64_t>(epoch) + kOddConstant * static_cast<uint64_t>(index)},
       outer_{innermost} {
   innermost = this;
@@ -70,7 +71,10 @@ ExampleRandomScope::~ExampleRandomScope() { innermost = outer_; }
 
 ExampleRandom ExampleRandomScope::stream(int64_t index) {
   if (innermost == nullptr) return ExampleRandom(random::bits(), 0, index);
-  return ExampleRandom(innermost->seed_ ^ (kGoldenRatio * innermost->streams_++), innermost->epoch_, index);
+  // Nothing is added for the example that the scope is of.
+  const uint64_t other = static_cast<uint64_t>(innermost->index_) - static_cast<uint64_t>(index);
+  const uint64_t seed = innermost->seed_ ^ (kGoldenRatio * innermost->streams_++);
+  return ExampleRandom(seed + kOddConstant * other, innermost->epoch_, index);
 }
 
 }  // namespace kusari::datasets

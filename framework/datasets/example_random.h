@@ -32,9 +32,10 @@ class KUSARI_API ExampleRandom {
   PhiloxBlock block_;
 };
 
-/// An iterator with workers opens one around every get(): while it lives, TransformDatasets of this thread draw no seed
-/// of their own but give example i the numbers of ExampleRandom(seed, epoch, i); further ones, when transformed data
-/// sets are transformed again, independent numbers that follow from the same three. Whatever else draws in this thread
+/// An iterator opens one around every get(): while it lives, TransformDatasets of this thread draw no seed of their own
+/// but give example `index` the numbers of ExampleRandom(seed, epoch, index). Further ones, when transformed data sets
+/// are transformed again, and examples that have another index in their own data set than the scope's (those of
+/// concatenated data sets), get independent numbers that follow from all of these. Whatever else draws in this thread
 /// (kusari::random, functions) has a LocalStream that (seed, epoch, index) determine.
 class KUSARI_API ExampleRandomScope {
  public:
@@ -49,7 +50,7 @@ class KUSARI_API ExampleRandomScope {
 
  private:
   uint64_t seed_;
-  int64_t epoch_;
+  int64_t epoch_, index_;
   uint64_t streams_ = 0;  // given so far
   random::LocalStream local_;
   ExampleRandomScope* outer_;

@@ -91,15 +91,28 @@ TEST_CASE("TransformDataset hands a stream of random numbers to its function") {
   CHECK(sweep() == second);
   CHECK(noisy[2][0].item<int>() == 2);
   {
-    const ExampleRandomScope scope(9, 4);
+    const ExampleRandomScope scope(9, 4, 2);
     ExampleRandom expected(9, 4, 2);
     CHECK(noisy[2][1].item<double>() == expected.uniform());
     {
-      const ExampleRandomScope inner(9, 5);
+      const ExampleRandomScope inner(9, 5, 2);
       ExampleRandom other(9, 5, 2);
       CHECK(noisy[2][1].item<double>() == other.uniform());
     }
   }
+  // An example that is another one outside: each of them has numbers of its own.
+  const auto within = [&](int64_t outer, int64_t i) {
+    const ExampleRandomScope scope(9, 4, outer);
+    return noisy[i][1].item<double>();
+  };
+  std::set<double> different;
+  for (int64_t outer = 0; outer < 6; ++outer) {
+    for (int64_t i = 0; i < 4; ++i) {
+      CHECK(within(outer, i) == within(outer, i));
+      different.insert(within(outer, i));
+    }
+  }
+  CHECK(different.size() == 24);
   // Transforms of transforms draw different numbers, the same ones in an equal scope.
   const TransformDataset twice(noisy, [](const Example& example, ExampleRandom& draws) {
     return Example{example[1], array<double>({draws.uniform()}, Shape{})};
