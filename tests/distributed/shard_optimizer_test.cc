@@ -17,6 +17,7 @@
 #include "kusari/framework/distributed/multi_node_snapshot.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/serializers/dictionary_message.h"
+#include "kusari/framework/training/extensions/mixed_precision.h"
 #include "kusari/framework/training/extensions/snapshot.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/iterators/serial_iterator.h"
@@ -330,6 +331,42 @@ TEST_CASE("shard_optimizer: a snapshot goes on with any number of ranks, divided
     const Values plain = resume({next.ranks, Sharding::kNone, 12}, name + "0");
     CHECK(resume(next, name + "1") == plain);
     CHECK(resume(next, name + "2") == plain);
+  }
+}
+
+TEST_CASE("shard_optimizer: MixedPrecision gives the numbers of the float32 copies back, not rounded ones") {
+  const auto train_mixed = [](Sharding shards, bool fails) {
+    random::seed(21);
+    const ScratchDirectory scratch;
+    return on_ranks<Values>(2, [&](Communicator& comm) {
+      const TestBatch data = test_batch(32, {20}, 1);
+      auto model = links::classifier(TestMlp());
+      auto optimizer = create_multi_node_optimizer(optimizers::Adam(), comm, {.shard_optimizer = shards});
+      optimizer.setup(model);
+      model.predictor.l2.b.array().fill(0.1);
+      model.predictor.l2.b.disable_update();
+      const datasets::TupleDataset examples(data.x, data.t);
+      iterators::SerialIterator iterator(examples, 4, {.shard = comm.shard()});
+      updaters::StandardUpdater updater(iterator, optimizer);
+      training::Trainer trainer(updater, {6, "iteration"}, scratch.path());
+      trainer.extend(extensions::MixedPrecision({.recipe = extensions::MixedPrecisionRecipe::to_fp16}));
+      trainer.extend([&](training::Trainer& t) {
+        if (fails && t.updater().iteration() == 3) throw StateError("interrupted");
+      });
+      if (fails) {
+        CHECK_THROWS_AS(trainer.run(false), StateError);
+        CHECK(model.predictor.l1.W.dtype() == Dtype::float32);
+      } else {
+        trainer.run();
+      }
+      return values_of(model);
+    });
+  };
+  const Values plain = train_mixed(Sharding::kNone, false)[0];
+  CHECK(array<double>(plain).astype(Dtype::float16).to_vector<double>() != plain);
+  for (const Sharding level : {Sharding::kState, Sharding::kGradients}) {
+    for (const Values& values : train_mixed(level, false)) CHECK(values == plain);
+    train_mixed(level, true);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "kusari/framework/training/extensions/mixed_precision.h"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -138,15 +139,24 @@ void MixedPrecision::remember_scales() {
 void MixedPrecision::finalize() {
   if (session_ == nullptr) return;
   remember_scales();
+  // After an error on this rank the others are not there to be asked.
+  const bool is_asked = std::current_exception() == nullptr && options_.recipe == MixedPrecisionRecipe::to_fp16;
+  std::exception_ptr error;
   for (const auto& [name, optimizer] : optimizers_) {
     if (options_.clip) optimizer->remove_hook(kClipHook);
     optimizer->no_loss_scaling();
     if (options_.recipe != MixedPrecisionRecipe::to_fp16) continue;
+    try {
+      if (is_asked && !error) detail::OptimizerAccess::gather_state(*optimizer, true);
+    } catch (...) {
+      error = std::current_exception();
+    }
     restore_float32(optimizer->target());
     optimizer->use_fp32_update(false);
   }
   optimizers_.clear();
   session_ = nullptr;
+  if (error) std::rethrow_exception(error);
 }
 
 void MixedPrecision::serialize(Serializer& serializer) {

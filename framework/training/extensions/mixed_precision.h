@@ -38,8 +38,9 @@ struct MixedPrecisionOptions {
 ///
 /// When the training begins, the targets of the trainer's optimizers are set up by amp::initialize, whose session lasts
 /// until it ends; the evaluation of the models is in it, too. Then they are float32 again, with the numbers of the
-/// float32 copies, which frozen parameters have as well; what no optimizer was set up with is rounded. Once an epoch it
-/// reports "loss_scale" and "skipped_steps", where there is loss scaling. A snapshot resumes exactly: the model is
+/// float32 copies, which frozen parameters have as well; what no optimizer was set up with is rounded, and so is, after
+/// an error, what other ranks have the copies of (shard_optimizer): the end of a run is collective then. Once an epoch
+/// it reports "loss_scale" and "skipped_steps", where there is loss scaling. A snapshot resumes exactly: the model is
 /// float32 when it is read. Throws what amp::initialize throws; ValueError for a clip that is not positive. fastai's
 /// MixedPrecision callback.
 class KUSARI_API MixedPrecision final : public Extension {
