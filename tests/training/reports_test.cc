@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -22,6 +23,8 @@
 #include "kusari/framework/training/extensions/progress_bar.h"
 #include "kusari/framework/training/extensions/value_observation.h"
 #include "kusari/framework/training/trainer.h"
+#include "kusari/framework/training/triggers/best_value_trigger.h"
+#include "kusari/framework/training/triggers/once_trigger.h"
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tests/scratch_directory.h"
@@ -542,6 +545,37 @@ TEST_CASE("MicroAverage passes over iterations without its values, and goes on a
   second.extend(resumed);
   second.run();
   CHECK(log.log()[0].at("accuracy") == doctest::Approx((1 + 3 + 4) / 30.0));
+}
+
+TEST_CASE("MicroAverage goes on with the state of any trigger after a resume") {
+  const ScratchDirectory dir;
+  FakeUpdater updater(4);
+  updater.on_update = [&] { report({{"correct", updater.count}, {"total", 10}}); };
+  const auto run = [&](extensions::MicroAverage& average, int64_t until) {
+    Trainer trainer(updater, {until, "iteration"}, dir.path());
+    std::vector<int64_t> fired;
+    trainer.extend(average);
+    trainer.extend([&](Trainer& t) {
+      if (t.observation().find("accuracy") != nullptr) fired.push_back(t.updater().iteration());
+    });
+    trainer.run();
+    return fired;
+  };
+  const auto make = [](training::TriggerRef trigger) {
+    return extensions::MicroAverage("correct", "total", "accuracy", std::move(trigger));
+  };
+  auto first = make(triggers::OnceTrigger()), second = make(triggers::OnceTrigger());
+  CHECK(run(first, 2) == std::vector<int64_t>{1});
+  serializers::save_npz(dir / "once.npz", first);
+  serializers::load_npz(dir / "once.npz", second);
+  CHECK(run(second, 4).empty());
+  auto best = make(triggers::MaxValueTrigger("correct", {1, "iteration"}));
+  auto resumed = make(triggers::MaxValueTrigger("correct", {1, "iteration"}));
+  CHECK(run(best, 6) == std::vector<int64_t>{5, 6});
+  serializers::save_npz(dir / "best.npz", best);
+  serializers::load_npz(dir / "best.npz", resumed);
+  updater.on_update = [&] { report({{"correct", 1}, {"total", 10}}); };
+  CHECK(run(resumed, 8).empty());
 }
 
 TEST_CASE("MicroAverage divides sums") {

@@ -48,8 +48,11 @@ void MicroAverage::serialize(Serializer& serializer) {
   };
   serialize_sum("_numerator", numerator_);
   serialize_sum("_denominator", denominator_);
-  // Chainer forgets where in its interval the trigger was.
-  if (serializer.contains("_trigger/previous_iteration")) trigger_.serialize(*serializer.child("_trigger"));
+  // Chainer forgets where in its interval the trigger was. What the entries of a trigger are is its own matter.
+  bool is_kept = true;
+  if (!serializer.contains("_has_trigger")) return;
+  serializer("_has_trigger", is_kept);
+  trigger_.serialize(*serializer.child("_trigger"));
 }
 
 }  // namespace kusari::training::extensions
