@@ -42,7 +42,8 @@ struct MultiNodeOptimizerOptions {
   /// calls. The results are the same bits. All parameters are exchanged, those without a gradient as zeros.
   bool overlap = false;
   /// Chainer's: take each step with the gradients of the one before, so that their exchange has the time of a step. The
-  /// first update takes none, and the last gradients are never used; not with overlap or amp::GradScaler.
+  /// first update takes none, and the last gradients are never used; so it is at a snapshot and after a resume as well.
+  /// Not with overlap or amp::GradScaler.
   bool double_buffering = false;
   /// Each rank updates its part of the parameters, and keeps the optimizer's state of that part alone: with N ranks 1/N
   /// of its bytes. The results are the same bits; parameters travel once more, for half of the bytes that the gradients
@@ -65,7 +66,7 @@ struct MultiNodeOptimizerOptions {
   /// ChainerMN's loop, for runs that are compared with it: the first update, and each after parameters have got their
   /// shape, gives all ranks the root's parameters and throws the gradients away, so t is one less than the updates;
   /// the others take the mean over ranks that weigh alike, and parameters without a gradient have zeros. setup() shares
-  /// nothing. So it is with one rank, too. Not with overlap or reproducible.
+  /// nothing. So it is with one rank, too, and after a resume. Not with overlap or reproducible.
   bool chainer_compatible = false;
 };
 

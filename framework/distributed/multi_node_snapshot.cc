@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "kusari/framework/core/serializer.h"
+#include "kusari/framework/core/summary.h"
+#include "kusari/framework/distributed/extensions/observation_aggregator.h"
 #include "kusari/framework/distributed/multi_node_optimizer.h"
 #include "kusari/framework/links/link.h"
 #include "kusari/framework/links/state.h"
@@ -42,10 +44,36 @@ bool has_states(Trainer& trainer) {
   return false;
 }
 
-/// The persistent values and the states of the models of all optimizers, as bytes.
+/// What this rank has observed since the ranks last told each other.
+void serialize_observed(Trainer& trainer, Serializer& entries) {
+  trainer.stop_trigger().serialize(*entries.child("stop_trigger:"));
+  for (const auto& extension : trainer.extensions()) {
+    auto* const aggregator = dynamic_cast<ObservationAggregator*>(&trainer.get_extension(extension.name));
+    if (aggregator != nullptr) aggregator->serialize(*entries.child("extension:" + extension.name));
+  }
+}
+
+/// What a stop trigger looks at that tells other ranks of it: it does so after the snapshot.
+void serialize_observation(Trainer& trainer, Serializer& entries) {
+  if (!entries.contains("_names")) return;
+  DictSummary values;
+  values.add(trainer.observation());
+  values.serialize(entries);
+  if (entries.is_writer()) return;
+  trainer.observation().clear();
+  for (const auto& [name, value] : values.compute_mean()) trainer.observation().set(name, value);
+}
+
+/// The persistent values and the states of the models of all optimizers, and what was observed, as bytes.
 std::string pack_persistents(Trainer& trainer) {
   serializers::DictionarySerializer writer;
   std::set<std::string> parameters;
+  serialize_observed(trainer, writer);
+  const auto is_told = [](const auto& entry) { return entry.first.starts_with("stop_trigger:/aggregator/"); };
+  const serializers::Dictionary& written = writer.dictionary();
+  if (std::any_of(written.begin(), written.end(), is_told)) {
+    serialize_observation(trainer, *writer.child("observation:"));
+  }
   for (const auto& [name, optimizer] : trainer.updater().get_all_optimizers()) {
     optimizer->target().serialize(*writer.child(name));
     serialize_states(optimizer->target(), *writer.child("state:" + name));
@@ -62,6 +90,8 @@ void restore_persistents(Trainer& trainer, const std::string& bytes) {
   const auto source =
       serializers::entries_in_memory("a rank's persistent values", serializers::unpack_dictionary(bytes));
   serializers::EntryDeserializer reader("multi_node_snapshot", source, {.strict = false});
+  serialize_observed(trainer, reader);
+  serialize_observation(trainer, *reader.child("observation:"));
   for (const auto& [name, optimizer] : trainer.updater().get_all_optimizers()) {
     optimizer->target().serialize(*reader.child(name));
     serialize_states(optimizer->target(), *reader.child("state:" + name));

@@ -33,7 +33,9 @@ bool MultiNodeEarlyStoppingTrigger::operator()(training::Trainer& trainer) {
 
 void MultiNodeEarlyStoppingTrigger::serialize(Serializer& serializer) {
   trigger_.serialize(serializer);
-  if (serializer.contains("count")) check_trigger_.serialize(*serializer.child("check_trigger"));
+  if (!serializer.contains("count")) return;
+  check_trigger_.serialize(*serializer.child("check_trigger"));
+  aggregator_.serialize(*serializer.child("aggregator"));
 }
 
 }  // namespace kusari::distributed

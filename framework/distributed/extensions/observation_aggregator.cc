@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kusari/framework/core/argument.h"
+#include "kusari/framework/core/array.h"
 #include "kusari/framework/core/serializer.h"
 #include "kusari/framework/distributed/byte_messages.h"
 #include "kusari/framework/training/trainer.h"
@@ -65,6 +66,15 @@ void ObservationAggregator::operator()(training::Trainer& trainer) {
 
 void ObservationAggregator::serialize(Serializer& serializer) {
   options_.comm_trigger.serialize(*serializer.child("_trigger"));
+  if (!serializer.contains("_observed")) return;
+  std::vector<double> values;
+  for (const ObservedValue& value : history_) values.push_back(value.value());
+  Array observed = serializer.is_writer() ? array(values) : Array();
+  serializer("_observed", observed);
+  if (serializer.is_writer()) return;
+  history_.clear();
+  if (!observed.is_defined()) return;
+  for (const double value : observed.to_vector<double>()) history_.emplace_back(value);
 }
 
 }  // namespace kusari::distributed

@@ -31,7 +31,7 @@ class KUSARI_API ObservationAggregator final : public training::Extension {
   void operator()(training::Trainer& trainer) override;
   std::string default_name() const override { return "ObservationAggregator"; }
   int default_priority() const override { return training::kPriorityEditor; }
-  /// The state of the trigger; observations of an interval under way are those of one rank, and not kept.
+  /// The state of the trigger, and what this rank has observed since it last fired.
   void serialize(Serializer& serializer) override;
 
  private:

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -8,13 +9,16 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/distributed/extensions/agreed_trigger.h"
 #include "kusari/framework/distributed/extensions/allreduce_persistent.h"
+#include "kusari/framework/distributed/extensions/multi_node_checkpointer.h"
 #include "kusari/framework/distributed/extensions/multi_node_early_stopping_trigger.h"
 #include "kusari/framework/distributed/extensions/observation_aggregator.h"
+#include "kusari/framework/distributed/multi_node_snapshot.h"
 #include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/links/normalization/batch_normalization.h"
 #include "kusari/framework/links/normalization/batch_renormalization.h"
 #include "kusari/framework/serializers/npz.h"
+#include "kusari/framework/training/extensions/snapshot.h"
 #include "kusari/framework/training/trainer.h"
 #include "kusari/framework/training/triggers/best_value_trigger.h"
 #include "kusari/framework/training/triggers/once_trigger.h"
@@ -185,6 +189,58 @@ TEST_CASE("ObservationAggregator: the state of any trigger is read again") {
   CHECK(!is_asked_again(triggers::OnceTrigger(), triggers::OnceTrigger()));
   const triggers::MaxValueTrigger largest("main/loss", [](Trainer&) { return true; });
   CHECK(!is_asked_again(largest, largest));
+}
+
+/// Stops and reports as two ranks do whose run was interrupted after `interrupted` iterations, or was not.
+std::vector<Numbers> aggregated_run(int64_t interrupted, bool of_each_rank) {
+  const testing::ScratchDirectory files;
+  return on_ranks<Numbers>(2, [&](Communicator& comm) {
+    Numbers seen;
+    const auto run_until = [&](int64_t end, bool is_resumed, bool is_saved) {
+      FakeUpdater updater;
+      updater.on_update = [&] {
+        report({{"main/loss", std::sin(3.0 * comm.rank() + static_cast<double>(updater.count))}});
+      };
+      distributed::MultiNodeEarlyStoppingTrigger stop(
+          comm, {.check_trigger = {3, "iteration"}, .patience = 2, .max_trigger = {end, "iteration"}});
+      Trainer trainer(updater, stop, files.path());
+      trainer.extend(distributed::ObservationAggregator(comm, "main/loss", "all", {.comm_trigger = {4, "iteration"}}));
+      trainer.extend([&](Trainer& t) {
+        for (const char* key : {"all", "main/loss_aggregated"}) {
+          const ObservedValue* const value = t.observation().find(key);
+          if (value != nullptr) seen.push_back(value->value());
+        }
+      });
+      auto checkpointer = distributed::create_multi_node_checkpointer("run", comm, {.path = files.path()});
+      if (of_each_rank) {
+        if (is_resumed) checkpointer.maybe_load(trainer);
+      } else if (is_saved || is_resumed) {
+        trainer.extend(distributed::multi_node_snapshot(comm, extensions::snapshot({.autoload = is_resumed})),
+                       {.trigger = {end, "iteration"}});
+      }
+      trainer.run();
+      if (of_each_rank && is_saved) checkpointer.save(trainer, end);
+      seen.push_back(static_cast<double>(updater.count));
+    };
+    if (interrupted > 0) {
+      run_until(interrupted, false, true);
+      seen.pop_back();
+    }
+    run_until(40, interrupted > 0, false);
+    return seen;
+  });
+}
+
+TEST_CASE("what ranks observed before a resume counts after it") {
+  const std::vector<Numbers> whole = aggregated_run(0, false);
+  CHECK(whole[0].back() < 40);
+  for (const int64_t interrupted : {2, 4, 5}) {
+    for (const bool of_each_rank : {false, true}) {
+      CAPTURE(interrupted);
+      CAPTURE(of_each_rank);
+      CHECK(aggregated_run(interrupted, of_each_rank) == whole);
+    }
+  }
 }
 
 TEST_CASE("agreed: the root's verdict is everybody's") {
