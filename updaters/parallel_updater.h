@@ -62,8 +62,9 @@ struct ParallelUpdaterOptions {
   /// Batches that are sent to the devices ahead of their turn, while those compute. Results are the same.
   int64_t prefetch = 0;
   /// Weigh each part by its share of the batch: the step of a StandardUpdater, for losses that are means over the
-  /// batch. Otherwise the gradients of the parts' losses are summed as in Chainer: with equal parts they are as many
-  /// times larger as there are replicas.
+  /// batch. Otherwise the gradients of the parts' losses are summed as in Chainer, which is right for losses that are
+  /// sums: those of means are with equal parts as many times larger as there are replicas, and in a batch of unequal
+  /// parts, as the last one may be, an example of a smaller part counts for more.
   bool average = false;
 };
 
