@@ -539,6 +539,7 @@
 #include "kusari/framework/training/extensions/stochastic_weight_averaging.h"
 #include "kusari/framework/training/extensions/tensorboard_report.h"
 #include "kusari/framework/training/extensions/unchain_variables.h"
+#include "kusari/framework/training/extensions/update_batch_statistics.h"
 #include "kusari/framework/training/extensions/value_observation.h"
 #include "kusari/framework/training/extensions/variable_statistics_plot.h"
 #include "kusari/framework/training/extensions/warmup_shift.h"

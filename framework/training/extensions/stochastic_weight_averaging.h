@@ -21,9 +21,9 @@ struct StochasticWeightAveragingOptions {
 ///   trainer.extend(extensions::with_average(average, extensions::Evaluator(test, model)));
 ///
 /// A loop of one's own calls update(), which does not ask for `start`, and tests while the result of apply() lives. The
-/// means of running statistics are not quite the statistics of the mean parameters, which a pass over training data
-/// with that result gives. Izmailov et al. 2018, Averaging weights leads to wider optima and better generalization;
-/// torch.optim.swa_utils.AveragedModel.
+/// means of running statistics are not quite the statistics of the mean parameters: update_batch_statistics() makes
+/// these, after copy_to() or while the result of apply() lives. Izmailov et al. 2018, Averaging weights leads to wider
+/// optima and better generalization; torch.optim.swa_utils.AveragedModel.
 class KUSARI_API StochasticWeightAveraging final : public ModelAverage {
  public:
   /// The model may be moved, but must live at each call. Throws ValueError unless start is finite and not negative.
