@@ -218,6 +218,7 @@
 #include "kusari/framework/functions/array/reverse_sequence.h"
 #include "kusari/framework/functions/array/scatter_add.h"
 #include "kusari/framework/functions/array/scatter_elements.h"
+#include "kusari/framework/functions/array/segment.h"
 #include "kusari/framework/functions/array/select_item.h"
 #include "kusari/framework/functions/array/separate.h"
 #include "kusari/framework/functions/array/space2depth.h"

@@ -99,6 +99,7 @@ Shape Plan::shape_of(const std::string& a, Random& random) const {
     for (int i = 1; i < x.ndim(); ++i) shape.push_back(x[i]);
     return shape;
   }
+  if (a == "ids") return {x.empty() ? batch : x[0]};
   if (a == "lengths" && x.ndim() > 1) return {x[1]};
   if (a == "rois") return {steps, calls({"roi_pooling"}) ? 5 : 4};
   if (a == "roi_indices") return {steps};
@@ -208,7 +209,7 @@ Shape Plan::shape_of(const std::string& a, Random& random) const {
 Dtype Plan::dtype_of(const std::string& a, Random& random) const {
   if (calls({"embed"}) && a == "x") return label;
   if (is_one_of(a, {"t", "labels", "ys", "roi_indices", "indices", "samples", "indexes", "paths", "input_length",
-                    "label_length", "row", "col", "places", "n", "lengths"}) &&
+                    "label_length", "row", "col", "places", "n", "lengths", "ids"}) &&
       !calls({"col2im", "mean_", "huber", "absolute_error", "squared"})) {
     return label;
   }
@@ -231,7 +232,7 @@ int64_t Plan::integer_of(const std::string& a, Random& random) const {
   if (a == "right_size") return steps;
   if (is_one_of(a, {"out_channels", "out_size"})) return outputs;
   if (is_one_of(a, {"groups", "group_count"})) return groups;
-  if (is_one_of(a, {"n_label", "label_num", "n_classes"})) return classes;
+  if (is_one_of(a, {"n_label", "label_num", "n_classes", "n_segments"})) return classes;
   if (a == "ndim") return spatial.ndim();
   if (a == "time_axis" || a == "batch_dims") return 0;
   if (a == "batch_axis") return 1;
