@@ -42,6 +42,9 @@ class KUSARI_API Bernoulli final : public DistributionOf<Bernoulli> {
   Variable do_log_prob(const Variable& x) const override;
   Variable do_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;
+  Variable do_log_cdf(const Variable& x) const override;
+  Variable do_survival_function(const Variable& x) const override;
+  Variable do_log_survival_function(const Variable& x) const override;
   Variable do_icdf(const Variable& p) const override;
 
   Variable p_, logit_;  // one of them was given

@@ -13,7 +13,6 @@
 #include "kusari/framework/functions/math/digamma.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/logarithm_1p.h"
-#include "kusari/framework/functions/math/square.h"
 
 namespace kusari::distributions {
 
@@ -29,8 +28,13 @@ Variable beta_below(const Variable& a, const Variable& b, const Variable& x) {
   return where_or(x > 0, where_or(x < 1, F::betainc(a, b, inner_share(x)), 1), 0);
 }
 
-Variable beta_above(const Variable& a, const Variable& b, const Variable& x) {
-  return where_or(x > 0, where_or(x < 1, F::betainc(b, a, 1 - inner_share(x)), 0), 1);
+// In float64; 1 - x has no digits of a small x.
+Variable beta_above(const Variable& given_a, const Variable& given_b, const Variable& given_x) {
+  const Variable a = in_float64(given_a), b = in_float64(given_b), x = in_float64(given_x), inside = inner_share(x);
+  const BoolArray is_small = inside < 1e-6;
+  const Variable of_small = 1 - F::betainc(a, b, where_or(is_small, inside, 0.5));
+  const Variable y = F::where(is_small, of_small, F::betainc(b, a, 1 - where_or(~is_small, inside, 0.5)));
+  return where_or(x > 0, where_or(x < 1, y, 0), 1);
 }
 
 }  // namespace
@@ -42,7 +46,7 @@ Variable Beta::mode() const {
 }
 Variable Beta::variance() const {
   const Variable sum = a_ + b_;
-  return a_ * b_ / (F::square(sum) * (sum + 1));
+  return (a_ / sum) * (b_ / sum) / (sum + 1);  // products of large numbers would not fit into 16 bits
 }
 Variable Beta::entropy() const {
   const Variable a = in_float64(a_), b = in_float64(b_), sum = a + b;
@@ -65,9 +69,9 @@ Variable Beta::do_cdf(const Variable& x) const { return beta_below(a_, b_, x); }
 Variable Beta::do_log_cdf(const Variable& x) const {
   return F::cast(log_share(beta_below(in_float64(a_), in_float64(b_), in_float64(x))), dtype());
 }
-Variable Beta::do_survival_function(const Variable& x) const { return beta_above(a_, b_, x); }
+Variable Beta::do_survival_function(const Variable& x) const { return F::cast(beta_above(a_, b_, x), dtype()); }
 Variable Beta::do_log_survival_function(const Variable& x) const {
-  return F::cast(log_share(beta_above(in_float64(a_), in_float64(b_), in_float64(x))), dtype());
+  return F::cast(log_share(beta_above(a_, b_, x)), dtype());
 }
 Variable Beta::do_icdf(const Variable& p) const { return with_edges(p, F::betaincinv(a_, b_, inner_share(p)), 0, 1); }
 

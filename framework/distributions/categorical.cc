@@ -12,6 +12,7 @@
 #include "kusari/framework/functions/array/squeeze.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
+#include "kusari/framework/functions/math/logsumexp.h"
 #include "kusari/framework/functions/math/minmax.h"
 #include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -36,6 +37,13 @@ Array indices_like(const Variable& p) { return arange(p.shape(-1), p.dtype(), p.
 
 /// Which indices are at most x, for each x.
 BoolArray are_up_to(const Variable& x, const Variable& p) { return indices_like(p) <= F::expand_dims(x, -1).array(); }
+
+/// The logarithm of the sum of the probabilities that count; the constant -inf where that is 0.
+Variable log_sum(const BoolArray& counts, const Variable& log_p) {
+  const Variable chosen = where_or(counts, F::broadcast_to(log_p, counts.shape()), -kInfinite);
+  const BoolArray is_some = xp::max(chosen.array(), -1) != -kInfinite;
+  return where_or(is_some, F::logsumexp(where_or(is_some.expand_dims(-1), chosen, 0), -1), -kInfinite);
+}
 
 }  // namespace
 
@@ -92,6 +100,15 @@ Variable Categorical::do_cdf(const Variable& x) const {
 Variable Categorical::do_survival_function(const Variable& x) const {
   const Variable share = p(), all = F::broadcast_to(share, with_axis(x.shape(), share.shape(-1)));
   return where_or(x >= 0, F::sum(where_or(~are_up_to(x, share), all, 0), -1), 1);
+}
+// Of logits, sums of shares that underflow have logarithms too.
+Variable Categorical::do_log_cdf(const Variable& x) const {
+  if (p_.is_defined()) return Distribution::do_log_cdf(x);
+  return where_or(x < logit_.shape(-1) - 1, log_sum(are_up_to(x, logit_), log_p()), 0);
+}
+Variable Categorical::do_log_survival_function(const Variable& x) const {
+  if (p_.is_defined()) return Distribution::do_log_survival_function(x);
+  return where_or(x >= 0, log_sum(~are_up_to(x, logit_), log_p()), 0);
 }
 Variable Categorical::do_icdf(const Variable& p) const {
   const Array share = this->p().array(), before = xp::cumsum(share, -1) < F::expand_dims(p, -1).array();

@@ -42,7 +42,9 @@ class KUSARI_API Categorical final : public DistributionOf<Categorical> {
   Variable do_sample(const Shape& shape) const override;
   Variable do_log_prob(const Variable& x) const override;
   Variable do_cdf(const Variable& x) const override;
+  Variable do_log_cdf(const Variable& x) const override;
   Variable do_survival_function(const Variable& x) const override;
+  Variable do_log_survival_function(const Variable& x) const override;
   Variable do_icdf(const Variable& p) const override;
 
   Variable p_, logit_;  // one of them was given

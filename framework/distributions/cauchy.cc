@@ -55,7 +55,7 @@ Variable Cauchy::standardized(const Variable& x) const { return (x - loc_) / sca
 
 Variable Cauchy::mean() const { return full(batch_shape(), kUndefined, dtype(), device()); }
 Variable Cauchy::variance() const { return mean(); }
-Variable Cauchy::entropy() const { return F::log(scale_ * (4 * kPi)); }
+Variable Cauchy::entropy() const { return F::log(scale_) + std::log(4 * kPi); }
 
 // The ratio of two normal numbers.
 Variable Cauchy::do_sample(const Shape& shape) const {
@@ -65,7 +65,7 @@ Variable Cauchy::do_sample(const Shape& shape) const {
 }
 Variable Cauchy::do_log_prob(const Variable& x) const {
   const Variable z = standardized(x), of_far = F::log(F::absolute(where_or(is_far(z), z, 1)));
-  return -F::log1p(F::square(folded(z))) - 2 * of_far - F::log(scale_ * kPi);
+  return -F::log1p(F::square(folded(z))) - 2 * of_far - F::log(scale_) - std::log(kPi);
 }
 Variable Cauchy::do_cdf(const Variable& x) const {
   const Variable z = standardized(x);

@@ -102,7 +102,11 @@ Variable Distribution::median() const {
   return do_icdf(Variable(full(batch_shape_, 0.5, dtype_, device_), false));
 }
 Variable Distribution::variance() const { throw_unavailable("variance"); }
-Variable Distribution::stddev() const { return functions::sqrt(variance()); }
+// The root of a variance that underflows to 0 is a constant: it has an infinite slope, and the variance none.
+Variable Distribution::stddev() const {
+  const Variable square = variance();
+  return where_or(square != 0, functions::sqrt(where_or(square != 0, square, 1)), 0);
+}
 Variable Distribution::covariance() const { throw_unavailable("covariance"); }
 Variable Distribution::entropy() const { throw_unavailable("entropy"); }
 Variable Distribution::perplexity() const { return functions::exp(entropy()); }

@@ -26,7 +26,7 @@ Variable at_least_zero(const Variable& x) { return where_or(x >= 0, x, 0); }
 
 Variable Exponential::mean() const { return 1 / lam_; }
 Variable Exponential::mode() const { return zeros_like(lam_.array()); }
-Variable Exponential::variance() const { return 1 / F::square(lam_); }
+Variable Exponential::variance() const { return F::square(1 / lam_); }
 Variable Exponential::entropy() const { return 1 - F::log(lam_); }
 
 Variable Exponential::do_sample(const Shape& shape) const {

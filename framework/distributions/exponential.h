@@ -23,6 +23,7 @@ class KUSARI_API Exponential final : public DistributionOf<Exponential> {
   Variable mean() const override;
   Variable mode() const override;
   Variable variance() const override;
+  Variable stddev() const override { return mean(); }
   Variable entropy() const override;
 
  private:

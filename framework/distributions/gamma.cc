@@ -11,6 +11,7 @@
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/gammainc.h"
 #include "kusari/framework/functions/math/lgamma.h"
+#include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
 
 namespace kusari::distributions {
@@ -24,6 +25,7 @@ Gamma::Gamma(Checked, const Variables& parameters)
 Variable Gamma::mean() const { return k_ * theta_; }
 Variable Gamma::mode() const { return where_or(k_ >= 1, k_ - 1, 0) * theta_; }
 Variable Gamma::variance() const { return k_ * F::square(theta_); }
+Variable Gamma::stddev() const { return F::sqrt(k_) * theta_; }
 Variable Gamma::entropy() const {
   const Variable k = in_float64(k_);
   return F::cast(k + F::log(in_float64(theta_)) + F::lgamma(k) + (1 - k) * F::digamma(k), dtype());

@@ -24,6 +24,7 @@ class KUSARI_API Gamma final : public DistributionOf<Gamma> {
   Variable mean() const override;
   Variable mode() const override;
   Variable variance() const override;
+  Variable stddev() const override;
   Variable entropy() const override;
 
  private:

@@ -10,6 +10,7 @@
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/exponential_m1.h"
 #include "kusari/framework/functions/math/logarithm_1p.h"
+#include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
 #include "kusari/framework/kernels/array_math.h"
 
@@ -31,6 +32,7 @@ Variable successes(const Variable& x) { return xp::maximum(xp::floor(x.array()),
 Variable Geometric::mean() const { return 1 / p_; }
 Variable Geometric::mode() const { return ones_like(p_.array()); }
 Variable Geometric::variance() const { return (1 - p_) / F::square(p_); }
+Variable Geometric::stddev() const { return F::sqrt(1 - p_) / p_; }
 Variable Geometric::entropy() const { return -xlog1py(1 - p_, -p_) / p_ - F::log(p_); }
 
 Variable Geometric::do_sample(const Shape& shape) const {

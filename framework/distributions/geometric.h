@@ -23,6 +23,7 @@ class KUSARI_API Geometric final : public DistributionOf<Geometric> {
   Variable mean() const override;
   Variable mode() const override;
   Variable variance() const override;
+  Variable stddev() const override;
   Variable entropy() const override;
 
  private:

@@ -1,5 +1,7 @@
 #include "kusari/framework/distributions/gumbel.h"
 
+#include <numbers>
+
 #include "kusari/framework/distributions/formulas.h"
 #include "kusari/framework/distributions/known_divergences.h"
 #include "kusari/framework/distributions/parameters.h"
@@ -34,6 +36,7 @@ BoolArray has_finite_rate(const Variable& z) {
 
 Variable Gumbel::mean() const { return loc_ + kEulerGamma * scale_; }
 Variable Gumbel::variance() const { return F::square(scale_) * (kPi * kPi / 6); }
+Variable Gumbel::stddev() const { return scale_ * (kPi / (std::numbers::sqrt2 * std::numbers::sqrt3)); }
 Variable Gumbel::entropy() const { return F::log(scale_) + (kEulerGamma + 1); }
 
 Variable Gumbel::do_sample(const Shape& shape) const {

@@ -24,6 +24,7 @@ class KUSARI_API Gumbel final : public DistributionOf<Gumbel> {
   Variable mean() const override;
   Variable mode() const override { return loc_; }
   Variable variance() const override;
+  Variable stddev() const override;
   Variable entropy() const override;
 
  private:

@@ -1,5 +1,7 @@
 #include "kusari/framework/distributions/laplace.h"
 
+#include <numbers>
+
 #include "kusari/framework/distributions/formulas.h"
 #include "kusari/framework/distributions/known_divergences.h"
 #include "kusari/framework/distributions/noise.h"
@@ -38,7 +40,8 @@ Variable log_laplace_below(const Variable& z) {
 }  // namespace
 
 Variable Laplace::variance() const { return F::square(scale_) * 2; }
-Variable Laplace::entropy() const { return F::log(scale_ * 2) + 1; }
+Variable Laplace::stddev() const { return scale_ * std::numbers::sqrt2; }
+Variable Laplace::entropy() const { return F::log(scale_) + (kLog2 + 1); }
 
 // The difference of two exponentially distributed numbers.
 Variable Laplace::do_sample(const Shape& shape) const {
@@ -46,7 +49,9 @@ Variable Laplace::do_sample(const Shape& shape) const {
   const Array first = exponential_noise(kind);
   return loc_ + scale_ * (first - exponential_noise(kind));
 }
-Variable Laplace::do_log_prob(const Variable& x) const { return -F::absolute(standardized(x)) - F::log(scale_ * 2); }
+Variable Laplace::do_log_prob(const Variable& x) const {
+  return -F::absolute(standardized(x)) - F::log(scale_) - kLog2;
+}
 Variable Laplace::do_cdf(const Variable& x) const { return laplace_below(standardized(x)); }
 Variable Laplace::do_log_cdf(const Variable& x) const { return log_laplace_below(standardized(x)); }
 Variable Laplace::do_survival_function(const Variable& x) const { return laplace_below(-standardized(x)); }

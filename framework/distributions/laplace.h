@@ -25,6 +25,7 @@ class KUSARI_API Laplace final : public DistributionOf<Laplace> {
   Variable mode() const override { return loc_; }
   Variable median() const override { return loc_; }
   Variable variance() const override;
+  Variable stddev() const override;
   Variable entropy() const override;
 
  private:

@@ -6,6 +6,7 @@
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/exponential_m1.h"
+#include "kusari/framework/functions/math/sqrt.h"
 #include "kusari/framework/functions/math/square.h"
 
 namespace kusari::distributions {
@@ -26,8 +27,12 @@ Variable LogNormal::mean() const { return F::exp(mu_ + 0.5 * F::square(sigma_));
 Variable LogNormal::mode() const { return F::exp(mu_ - F::square(sigma_)); }
 Variable LogNormal::median() const { return F::exp(mu_); }
 Variable LogNormal::variance() const {
+  const Variable square = F::square(sigma_), size = F::exp(mu_ + square);
+  return size * (size * -F::expm1(-square));  // no factor is much larger than the result
+}
+Variable LogNormal::stddev() const {
   const Variable square = F::square(sigma_);
-  return F::exp(2 * mu_ + square) * F::expm1(square);
+  return F::exp(mu_ + square) * F::sqrt(-F::expm1(-square));
 }
 Variable LogNormal::entropy() const { return mu_ + F::log(sigma_) + (kHalfLog2Pi + 0.5); }
 

@@ -26,6 +26,7 @@ class KUSARI_API LogNormal final : public DistributionOf<LogNormal> {
   Variable mode() const override;
   Variable median() const override;
   Variable variance() const override;
+  Variable stddev() const override;
   Variable entropy() const override;
 
  private:

@@ -27,12 +27,12 @@ Variable Pareto::log_ratio(const Variable& x) const {
 Variable Pareto::mean() const {
   const BoolArray is_finite = alpha_ > 1;
   const Variable alpha = where_or(is_finite, alpha_, 2);
-  return where_or(is_finite, alpha * scale_ / (alpha - 1), kInfinite);
+  return where_or(is_finite, scale_ * (alpha / (alpha - 1)), kInfinite);
 }
 Variable Pareto::variance() const {
   const BoolArray is_finite = alpha_ > 2;
   const Variable alpha = where_or(is_finite, alpha_, 3);
-  return where_or(is_finite, F::square(scale_ / (alpha - 1)) * alpha / (alpha - 2), kInfinite);
+  return where_or(is_finite, F::square(scale_ / (alpha - 1)) * (alpha / (alpha - 2)), kInfinite);
 }
 Variable Pareto::entropy() const { return F::log(scale_ / alpha_) + 1 / alpha_ + 1; }
 

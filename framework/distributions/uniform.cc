@@ -1,5 +1,7 @@
 #include "kusari/framework/distributions/uniform.h"
 
+#include <numbers>
+
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/distributions/formulas.h"
 #include "kusari/framework/distributions/known_divergences.h"
@@ -49,7 +51,8 @@ Variable Uniform::log_part(const Variable& part, const Variable& rest) const {
 }
 
 Variable Uniform::mean() const { return 0.5 * (low_ + high_); }
-Variable Uniform::variance() const { return F::square(scale()) / 12; }
+Variable Uniform::variance() const { return F::square(stddev()); }
+Variable Uniform::stddev() const { return scale() * (std::numbers::inv_sqrt3 / 2); }
 Variable Uniform::entropy() const { return F::log(scale()); }
 
 Variable Uniform::do_sample(const Shape& shape) const {

@@ -36,6 +36,7 @@ class KUSARI_API Uniform final : public DistributionOf<Uniform> {
   std::string support() const override { return "[low, high]"; }
   Variable mean() const override;
   Variable variance() const override;
+  Variable stddev() const override;
   Variable entropy() const override;
 
  private:

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "kusari/framework/distributions/kl_divergence.h"
 #include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
@@ -223,6 +224,69 @@ TEST_CASE("distributions: tails of logarithms") {
   }
 }
 
+TEST_CASE("distributions: what is left of a probability of nearly 1") {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    CAPTURE(kusari::name(dtype));
+    const auto same = [](const Variable& y, double expected) {
+      CHECK(y.item<double>() == doctest::Approx(expected).epsilon(1e-5).scale(0));
+    };
+    const Variable zero = on({0}, dtype);
+    for (const double l : {20.0, 80.0, 1000.0}) {
+      CAPTURE(l);
+      const D::Bernoulli often({.logit = on({l}, dtype)}), seldom({.logit = on({-l}, dtype)});
+      same(often.log_cdf(zero), -l);
+      same(seldom.log_survival_function(zero), -l);
+      if (l > 80) continue;  // less than float32 has
+      same(often.prob(zero), std::exp(-l));
+      same(often.cdf(zero), std::exp(-l));
+      same(seldom.survival_function(zero), std::exp(-l));
+    }
+    const Variable logit(array<double>({0, 200, 100}).astype(dtype).to_device(test_device()), true);
+    const D::Categorical choice({.logit = logit});
+    for (const double x : {-1.0, 0.0, 1.0, 2.0}) {
+      check_no_nan(choice.log_cdf(on({x}, dtype)), {logit});
+      check_no_nan(choice.log_survival_function(on({x}, dtype)), {logit});
+    }
+    same(choice.log_cdf(zero), -200);
+    same(choice.log_survival_function(on({1}, dtype)), -100);
+    CHECK(slope(choice.log_cdf(on({-1}, dtype)), logit) == 0);
+    check_no_nan(choice.stddev(), {logit});
+    check_no_nan(D::Bernoulli({.logit = logit}).stddev(), {logit});
+    // 1 - x^a, and (1 - x)^b where that is small.
+    const Variable a = on({0.01}, dtype), one = on({1}, dtype), tiny = on({1e-20}, dtype), small = on({1e-3}, dtype);
+    same(D::Beta(a, one).survival_function(tiny), -std::expm1(-0.2 * std::log(10.0)));
+    same(D::Beta(a, one).log_survival_function(tiny), std::log(-std::expm1(-0.2 * std::log(10.0))));
+    same(D::Beta(one, on({5e4}, dtype)).survival_function(small), std::exp(5e4 * std::log1p(-1e-3)));
+    check_no_nan(D::Beta(a, one).survival_function(tiny), {a, one, tiny});
+  }
+}
+
+// Whose variances and products of parameters would not fit, or leave nothing.
+TEST_CASE("distributions: sizes near the ends of a dtype") {
+  const auto check_of = [](const char* name, const Parameters& parameters, const char* what, double expected) {
+    CAPTURE(name);
+    CHECK(ask(*make_distribution(name, parameters), what, Variable()).item<double>() ==
+          doctest::Approx(expected).epsilon(4e-3).scale(0));
+  };
+  const Dtype half = Dtype::float16;
+  const Variable loc = on({0}, half), scale = on({1000}, half);
+  check_of("Gumbel", {{"loc", loc}, {"scale", scale}}, "stddev", 1000 * M_PI / std::sqrt(6.0));
+  check_of("Laplace", {{"loc", loc}, {"scale", scale}}, "stddev", 1000 * std::sqrt(2.0));
+  check_of("Laplace", {{"loc", loc}, {"scale", on({4e4}, half)}}, "entropy", std::log(8e4) + 1);
+  check_of("Cauchy", {{"loc", loc}, {"scale", scale * 10}}, "entropy", std::log(4e4 * M_PI));
+  check_of("Uniform", {{"low", loc}, {"high", scale}}, "stddev", 1000 / std::sqrt(12.0));
+  check_of("Uniform", {{"low", loc}, {"high", on({500}, half)}}, "variance", 25e4 / 12);
+  check_of("Exponential", {{"lam", scale}}, "stddev", 1e-3);
+  check_of("Gamma", {{"k", on({100}, half)}, {"theta", scale}}, "stddev", 1e4);
+  check_of("Geometric", {{"p", on({1.0 / 1024}, half)}}, "stddev", std::sqrt(1 - 1.0 / 1024) * 1024);
+  check_of("Beta", {{"a", scale}, {"b", scale}}, "variance", 1 / (4 * 2001.0));
+  check_of("Pareto", {{"scale", scale}, {"alpha", on({100}, half)}}, "mean", 1e5 / 99);
+  check_of("Pareto", {{"scale", scale * 5}, {"alpha", on({100}, half)}}, "variance", 25e8 / (99 * 99 * 98.0));
+  const Variable narrow = on({-60}, Dtype::float32), wide = on({10}, Dtype::float32);
+  check_of("LogNormal", {{"mu", narrow}, {"sigma", wide}}, "variance", std::exp(80.0));
+  check_of("LogNormal", {{"mu", narrow + 70}, {"sigma", on({8}, Dtype::float32)}}, "stddev", std::exp(74.0));
+}
+
 TEST_CASE("distributions: slopes of the tails of gamma distributions") {
   const Arrays far = {on({3, 40}).array(), on({1, 2}).array(), on({1000, 3000}).array()};
   const auto above = [](const Variable& k, const Variable& theta, const Variable& x) {
@@ -273,6 +337,11 @@ TEST_CASE("distributions: edges of vectors, of certain probabilities and of entr
   const Variable one_hot(array<double>({0, 1, 1, 0}, {2, 2}).to_device(test_device()), true);
   check_no_nan(D::OneHotCategorical(p).prob(one_hot), {p, one_hot});
   check_no_nan(D::Bernoulli(p).entropy(), {p});
+  const Variable half = on({0.5, 0.5}), far_logit = on({1e4, -1e4});
+  check_no_nan(D::kl_divergence(D::Bernoulli(p), D::Bernoulli(half)), {p, half});
+  check_no_nan(D::kl_divergence(D::Bernoulli(p), D::Bernoulli(p)), {p});
+  check_no_nan(D::kl_divergence(D::Bernoulli({.logit = far_logit}), D::Bernoulli(half)), {far_logit, half});
+  check_close(D::kl_divergence(D::Bernoulli(p), D::Bernoulli(half)), {2}, {std::log(2.0), std::log(2.0)});
   const Variable sure = on({1}), none = on({0});
   check_no_nan(D::Geometric(sure).entropy(), {sure});
   check_no_nan(D::Poisson(none).entropy(), {none});
