@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/loss/black_out.h"
 
+#include <limits>
 #include <string>
 
 #include "kusari/framework/autograd/input_caster.h"
@@ -8,13 +9,18 @@
 #include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/array/expand_dims.h"
 #include "kusari/framework/functions/array/get_item.h"
+#include "kusari/framework/functions/array/masked_fill.h"
+#include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/functions/loss/row_scores.h"
 #include "kusari/framework/functions/math/average.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
+#include "kusari/framework/functions/math/logarithm_1p.h"
 #include "kusari/framework/functions/math/logsumexp.h"
+#include "kusari/framework/functions/math/minmax.h"
 #include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/kernels/array_operators.h"
 
 namespace kusari::functions {
 
@@ -34,9 +40,14 @@ Variable black_out(const Variable& x, const Variable& t, const Variable& W, cons
   const Array rows =
       concat({expand_dims(cast(t, Dtype::int64), 1), cast(samples, Dtype::int64)}, 1).array();  // the label first
   const Variable scores = row_scores(x, W, rows, {"F::black_out"});
-  const Variable log_p = scores - expand_dims(logsumexp(scores, 1), 1);
-  const Variable others = get_item(log_p, {Slice{}, Slice{1, {}}});
-  const Variable losses = -(get_item(log_p, {Slice{}, 0}) + sum(log(1 - exp(others)), 1));
+  const Variable log_total = expand_dims(logsumexp(scores, 1), 1), log_p = scores - log_total;
+  // Where p is nearly 1, 1 - p has no digits: of the largest score it is the sum of the other probabilities.
+  const Array place = argmax(scores, 1).array().expand_dims(1);
+  const Variable is_largest(place == arange(rows.shape(1), Dtype::int32, x.device()), false);
+  const Variable apart = masked_fill(scores, is_largest, -std::numeric_limits<double>::infinity());
+  const Variable log_rest = where(is_largest, expand_dims(logsumexp(apart, 1), 1) - log_total,
+                                  log1p(-exp(masked_fill(log_p, is_largest, -1.0))));
+  const Variable losses = -(get_item(log_p, {Slice{}, 0}) + sum(get_item(log_rest, {Slice{}, Slice{1, {}}}), 1));
   return cast(reduce == Reduce::no ? losses : mean(losses), x.dtype());
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kusari/framework/functions/math/sum.h"
 #include "kusari/tests/functions/testing.h"
 
 namespace kusari {
@@ -30,6 +31,23 @@ TEST_CASE("black_out") {
     CHECK(F::black_out(x, t, W, samples).dtype() == dtype);
     check_close(F::black_out(x, t, W, samples), {}, {(each[0] + each[1]) / 2}, 2);
     check_close(F::black_out(x, t, W, samples, Reduce::no), {2}, each, 2);
+  }
+}
+
+// A drawn word of nearly the whole probability: its 1 - p is what the others have.
+TEST_CASE("black_out of scores far apart") {
+  const Array t = array<int>({0, 1}, test_device()), samples = array<int>({1, 2, 2, 0}, {2, 2}, test_device());
+  for (const Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    CAPTURE(name(dtype));
+    const Variable x(ones({2, 1}, dtype, test_device()));
+    const Variable W(array<double>({0, 100, 0}, {3, 1}, test_device()).astype(dtype));
+    // -log(p) = 100, -log(1 - p) of the drawn ones = 100 - log(2) and 0; then 0, 0 and 0.
+    const Variable y = F::black_out(x, t, W, samples, Reduce::no);
+    check_close(y, {2}, {200 - std::log(2.0), 0});
+    // Of the first example d / d W = (-3/2, 2, -1/2), and x's is the product with W.
+    const Variables g = grad({F::sum(y)}, {x, W});
+    check_close(g[0], {2, 1}, {200, 0});
+    check_close(g[1], {3, 1}, {-1.5, 2, -0.5});
   }
 }
 
