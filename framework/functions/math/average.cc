@@ -4,6 +4,7 @@
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/functions/array/broadcast.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/channel_parameter.h"
 #include "kusari/framework/functions/given.h"
@@ -69,6 +70,10 @@ Variable average(const Variable& x, const AverageOptions& options) {
   expect_given(x, "F::average", "x");
   if (!weights.is_defined()) return apply<Mean>({x}, axis.mask(x.ndim(), "F::average"), keepdims);
   expect_one_dtype(x, weights, "F::average", "weights");
+  if (is_half(x.dtype())) {  // neither the products nor the sums may be beyond 16 bits
+    const AverageOptions wide{axis, cast(weights, Dtype::float32), keepdims};
+    return cast(average(cast(x, Dtype::float32), wide), x.dtype());
+  }
   return sum(x * aligned_weights(x, axis, weights), axis, keepdims) / sum(weights);
 }
 

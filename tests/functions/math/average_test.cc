@@ -29,6 +29,12 @@ TEST_CASE("weighted average") {
   check_close(F::average(x, std::nullopt, array<float>({1, 0, 0, 0, 0, 1}, {2, 3})), {}, {5});
 }
 
+TEST_CASE("a weighted average of 16 bits sums in 32") {
+  const Array x = full({2, 300}, 300, Dtype::float16, test_device());
+  check_close(F::average(x, 1, full({300}, 250, Dtype::float16, test_device())), {2}, {300, 300});
+  check_close(F::average(x, std::nullopt, full({2, 300}, 250, Dtype::float16, test_device())), {}, {300});
+}
+
 TEST_CASE("average's gradients") {
   const Array x = uniform({2, 3, 2}, -1, 1);
   for (const Axes& axis : {Axes(std::nullopt), Axes(1), Axes{0, -1}}) {
