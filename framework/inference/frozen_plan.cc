@@ -135,7 +135,9 @@ void FrozenPlan::compute_constants(Program program, const std::vector<bool>& is_
   if (program.steps.empty()) return;
   const std::scoped_lock lock(pool.mutex());
   std::vector<int64_t> origins(program.slots.size(), ConstantPool::kNoOrigin);
-  for (const Bound& bound : bound_) origins[index_of(bound.slot)] = pool.origin_of(*bound.array);
+  // Constants that are there already are worked out again where others follow from them: what steps write is not bound.
+  const std::vector<Bound> given = bound_;
+  for (const Bound& bound : given) origins[index_of(bound.slot)] = pool.origin_of(*bound.array);
   for (const Step& step : program.steps) pool.note(program, step, origins);
 
   std::vector<bool> is_missing(program.slots.size());
@@ -166,7 +168,7 @@ void FrozenPlan::compute_constants(Program program, const std::vector<bool>& is_
   std::string key;
   if (pool.cache().is_on()) {
     ConstantCache::Sources sources(program.slots.size());
-    for (const Bound& bound : bound_) sources[index_of(bound.slot)] = *bound.array;
+    for (const Bound& bound : given) sources[index_of(bound.slot)] = *bound.array;
     key = ConstantCache::key_of(program, sources);
   }
   if (!key.empty()) {
@@ -181,7 +183,7 @@ void FrozenPlan::compute_constants(Program program, const std::vector<bool>& is_
   const Plan plan(std::move(program));
   Instance instance(plan);
   instance.begin();
-  for (const Bound& bound : bound_) instance.bind(bound.slot, *bound.array);
+  for (const Bound& bound : given) instance.bind(bound.slot, *bound.array);
   instance.run(Phase::forward, RandomState());
   std::vector<Array> computed;
   for (const SlotIndex slot : results) {

@@ -340,6 +340,25 @@ TEST_CASE("summaries of inference sessions tell what was recorded") {
   CHECK(model.conv1.W.array().storage().attachment.load() == nullptr);
 }
 
+TEST_CASE("constants that recordings share are worked out again where those of one of them follow from them") {
+  Parameter w(Shape{4}, 0.5);
+  const auto model = [&](const Variable& x) {
+    const Variable shared = F::exp(w);
+    const Variable own = F::exp(F::broadcast_to(shared, x.shape()));  // another one for each batch
+    return x * F::broadcast_to(shared, x.shape()) + own;
+  };
+  const InferenceSession session(model);
+  Arrays later;
+  for (int i = 0; i < 2; ++i) {
+    for (const int64_t batch : {2, 3, 5}) {
+      CAPTURE(batch);
+      const Array x = numbers({batch, 4});
+      CHECK(relative_error(session.run({x})[0], model(Variable(x)).array()) < 1e-6);
+      for (int k = 0; k < 16; ++k) later.push_back(full({4}, 1e9, Dtype::float32));  // into whatever was given back
+    }
+  }
+}
+
 /// Makes a table at its first call, with kernels.
 struct WithTable : Chain {
   Child<L::Linear> fc{*this, "fc", 6, 4};
