@@ -149,6 +149,22 @@ void convolve_in_chunks(const Call& call, Dtype dtype) {
   if (is_filter && !is_whole) call.w.copy_from(w);
 }
 
+struct Taps {
+  int64_t first, count;
+};
+// The taps of an axis of the kernel without the outer ones that meet padding alone, as long as no padding becomes
+// negative.
+Taps busy_taps(int64_t taps, int64_t in, int64_t reach, int64_t pad, int64_t dilate) {
+  Taps busy{0, taps};
+  for (; busy.count > 1 && pad > reach && pad >= dilate; pad -= dilate) {
+    ++busy.first;
+    --busy.count;
+  }
+  const auto behind = [&](int64_t tap) { return tap * dilate - pad - in; };
+  while (busy.count > 1 && behind(busy.count - 1) >= 0 && reach + behind(busy.count - 2) + 1 >= 0) --busy.count;
+  return busy;
+}
+
 void convolve_arrays(ConvolutionPass pass, const kernels::Convolution& g, const Array& x, const Array& w,
                      const Array& y, const Array& bias, const Array& z = Array(), bool relu = false,
                      const kernels::UnaryFunctor& function = {}) {
@@ -169,6 +185,15 @@ void convolve_arrays(ConvolutionPass pass, const kernels::Convolution& g, const 
       pointwise_general(loops_of_kernel(function.kernel), "convolution", function.functor, operands);
     }
     return;
+  }
+  // Large dilations reach beyond small images with most of their taps.
+  for (int i = 0; i < g.ndim && pass != ConvolutionPass::filter_grad; ++i) {
+    const int64_t kernel = w.shape()[i + 2], reach = (y.shape()[i + 2] - 1) * g.stride[i];
+    const Taps busy = busy_taps(kernel, x.shape()[i + 2], reach, g.pad[i], g.dilate[i]);
+    if (busy.count == kernel) continue;
+    kernels::Convolution fewer = g;
+    fewer.pad[i] -= busy.first * g.dilate[i];
+    return convolve_arrays(pass, fewer, x, w.slice(i + 2, busy.first, busy.count), y, bias, z, relu, function);
   }
   const Array& image = pass == ConvolutionPass::forward ? x : y;
   const Dtype dtype = dtype_of_compute(compute_of(image.dtype()));

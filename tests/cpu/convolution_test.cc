@@ -88,6 +88,14 @@ TEST_CASE("convolution with padding that leaves a kernel little or nothing") {
   for (const Problem& p : {nothing, deep}) check_all(p, Dtype::float32, Order::channels_last);
 }
 
+TEST_CASE("convolution with dilated kernels that reach beyond the image with most of their taps") {
+  const Problem far = {{{1, 1}, {6, 6}, {6, 6}}, {2, 8, 5, 4}, {12, 8, 3, 3}, {2, 12, 5, 4}};
+  const Problem on_one_side = {{{1, 2}, {0, 9}, {2, 4}}, {2, 6, 3, 4}, {4, 6, 2, 4}, {2, 4, 1, 5}};
+  const Problem strided = {{{2, 1}, {12, 3}, {6, 3}, 2}, {2, 8, 7, 4}, {6, 4, 5, 3}, {2, 6, 4, 4}};
+  const Problem grouped = {{{1}, {40}, {20}, 16}, {3, 16, 9}, {16, 1, 5}, {3, 16, 9}};
+  for (const Problem& p : {far, on_one_side, strided, grouped}) check_all(p, Dtype::float32, Order::channels_last);
+}
+
 TEST_CASE("convolution with 3x3 kernels and many channels") {
   // Winograd's transformations lose about four bits.
   constexpr double kLossy = 1000;

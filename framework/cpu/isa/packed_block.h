@@ -23,6 +23,7 @@ struct Strip {
   const void* const* addresses;  // of the rows, tile by tile: kTileRows for each position of the kernel
   i64 all_taps, taps;            // of which these are summed now
   i64 skip, depth;               // elements [skip, skip + depth) at each
+  const void* outside;           // or null: positions that all rows of a tile meet there add nothing
   const typename Kind::Element* w;
   const typename Kind::Element* next;  // what will be read after w, or null
   i64 rows, tile;                      // of a tile: rows_of_tiles()
@@ -160,6 +161,12 @@ template <class Kind, int kRows, int kVectors>
   const i64 depth = strip.depth;
   [[maybe_unused]] const bool fetches = strip.is_first_panel && row + i64{2} * kRows <= strip.rows;
   for (i64 tap = 0; tap < strip.taps; ++tap, addresses += kTileRows) {
+    bool is_idle = strip.outside != nullptr;
+    for (int r = 0; r < kRows && is_idle; ++r) is_idle = addresses[r] == strip.outside;
+    if (is_idle) {
+      w += depth * kVectors * kLanes;
+      continue;
+    }
     const T* rows[kRows];
     for (int r = 0; r < kRows; ++r) rows[r] = static_cast<const T*>(addresses[r]) + strip.skip;
     for (i64 p = 0; p < depth; ++p, w += kVectors * kLanes) {
@@ -343,6 +350,9 @@ void run(const PackedConvolution& call, i64 begin, i64 end, i64 first, i64 last,
   strip.all_taps = taps;
   strip.rows = end - begin;
   strip.tile = rows_of_tiles(strip.rows);
+  // Kernels of large dilations reach beyond x at many places. What integers meet there may count.
+  const bool is_dilated = call.dilate[0] > 1 || call.dilate[1] > 1;
+  strip.outside = is_dilated && !__is_same(typename Kind::Sum, int) ? call.zeros : nullptr;
   strip.y_step = call.y_step;
   strip.range = call.range;
   strip.rounding = call.rounding;
