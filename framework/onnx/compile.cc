@@ -79,6 +79,12 @@ class GraphCompiler {
       const int value = resolve(output.name, scope);
       if (value < 0) damaged("nothing computes the output '" + std::string(output.name) + "'");
       graph_.outputs.push_back(value);
+      Subgraph::Declared& declared = graph_.declared.emplace_back();
+      declared.dtype = dtype_for(output.type);
+      if (!output.shape) continue;
+      for (const read::Dimension& dimension : *output.shape) {
+        declared.shape.push_back(std::max<int64_t>(dimension.size.value_or(0), 0));
+      }
     }
   }
 

@@ -220,6 +220,39 @@ TEST_CASE("onnx::load: If takes its branch, Loop and functions run") {
   expect_close(onnx::load_bytes(with_function.bytes())(x).array(), {0.25, -0.5});
 }
 
+TEST_CASE("onnx::load: a Loop or Scan of no steps gives what the file declares of its results") {
+  ModelBuilder body;
+  body.input("i", {}, DataType::int64)
+      .input("cond", {}, DataType::bool_)
+      .node("Add", {"x", "i"}, {"sum"})
+      .output("cond")
+      .output("sum", DataType::int64, {3, "open"});
+  ModelBuilder loop;
+  loop.input("x", {3, "open"}, DataType::int64)
+      .input("times", {}, DataType::int64)
+      .node("Loop", {"times", ""}, {"all"}, {{"body", body.graph()}})
+      .output("all");
+  const onnx::Model sums = onnx::load_bytes(loop.bytes());
+  const auto run = [&](int64_t times) {
+    return sums.call({zeros({3, 4}, Dtype::int64), full({}, times, Dtype::int64)})[0].array();
+  };
+  CHECK(run(2).shape() == Shape{2, 3, 4});
+  CHECK(run(0).shape() == Shape{0, 3, 0});
+  CHECK(run(0).dtype() == Dtype::int64);
+
+  ModelBuilder step;
+  step.input("row", {3}).node("Greater", {"row", "row"}, {"larger"}).output("larger", DataType::bool_, {3});
+  ModelBuilder scan;
+  scan.input("x", {"length", 3})
+      .node("Scan", {"x"}, {"all"},
+            {{"body", step.graph()}, {"num_scan_inputs", int64_t{1}}, {"scan_output_axes", ModelBuilder::Ints{-1}}})
+      .output("all");
+  const onnx::Model comparisons = onnx::load_bytes(scan.bytes());
+  CHECK(comparisons(zeros({2, 3})).shape() == Shape{3, 2});
+  CHECK(comparisons(zeros({0, 3})).shape() == Shape{3, 0});
+  CHECK(comparisons(zeros({0, 3})).dtype() == Dtype::bool_);
+}
+
 TEST_CASE("onnx::load: what changed its meaning between versions") {
   const Array x = ramp({2, 3}, 1);
   // Softmax below 13 is over all axes from axis 1 on, which for two axes is the same.

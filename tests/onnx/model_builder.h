@@ -31,8 +31,9 @@ class ModelBuilder {
     graph_ += field(11, value_info(name, type, shape));
     return *this;
   }
-  ModelBuilder& output(const std::string& name) {
-    graph_ += field(12, value_info(name, kusari::onnx::DataType::undefined, {}));
+  ModelBuilder& output(const std::string& name, kusari::onnx::DataType type = kusari::onnx::DataType::undefined,
+                       const std::vector<std::variant<int64_t, std::string>>& shape = {}) {
+    graph_ += field(12, value_info(name, type, shape));
     return *this;
   }
   ModelBuilder& initializer(const std::string& name, const kusari::Array& numbers) {

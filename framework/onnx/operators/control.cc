@@ -46,6 +46,14 @@ Value stacked(const Values& parts, const Call& call, int64_t axis) {
   return on_host ? Value::on_host(result.array()) : Value(result);
 }
 
+/// What is collected of an output in no steps, along a new axis: nothing, of the dtype and sizes that the file
+/// declares.
+Value none_of(const Subgraph::Declared& output, int64_t axis) {
+  Shape shape = output.shape;
+  shape.insert(normalize_axis(axis, shape.ndim() + 1, "scan_output_axes"), 0);
+  return Value::on_host(zeros(shape, output.dtype.value_or(Dtype::float32)));
+}
+
 Operation loop(const NodeReader& node) {
   node.expect_inputs(2);
   const Body body = node.graph("body");
@@ -70,9 +78,8 @@ Operation loop(const NodeReader& node) {
       std::copy_n(outputs.begin() + 1, carried, state.begin());
       for (size_t s = 0; s < scans; ++s) parts[s].push_back(outputs[1 + carried + s]);
     }
-    for (const Values& part : parts) {
-      // Nothing says what the elements would have been.
-      state.push_back(part.empty() ? Value::on_host(zeros({0}, Dtype::float32)) : stacked(part, call, 0));
+    for (size_t s = 0; s < scans; ++s) {
+      state.push_back(parts[s].empty() ? none_of(body->declared[1 + carried + s], 0) : stacked(parts[s], call, 0));
     }
     return state;
   };
@@ -118,7 +125,7 @@ Operation scan(const NodeReader& node) {
       }
       for (size_t s = 0; s < results; ++s) {
         if (output_directions[s] != 0) std::reverse(parts[s].begin(), parts[s].end());
-        state.push_back(parts[s].empty() ? Value::on_host(zeros({0}, Dtype::float32))
+        state.push_back(parts[s].empty() ? none_of(body->declared[carried + s], output_axes[s])
                                          : stacked(parts[s], call, output_axes[s]));
       }
       return state;

@@ -3,11 +3,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "kusari/framework/core/device.h"
+#include "kusari/framework/core/dtype.h"
+#include "kusari/framework/core/shape.h"
 #include "kusari/framework/onnx/operators/node_reader.h"
 
 namespace kusari::onnx {
@@ -33,8 +36,15 @@ class Subgraph {
   Values run(std::span<const Value> inputs, const Call& call, size_t first) const;
 
   std::vector<Step> steps;
+  /// What the file says of an output. Sizes that it leaves open are 0.
+  struct Declared {
+    std::optional<Dtype> dtype;
+    Shape shape;
+  };
+
   int value_count = 0;
   std::vector<int> inputs, outputs;
+  std::vector<Declared> declared;   ///< of each output
   std::vector<int> captures;        ///< the values here that get the captured ones
   std::vector<int> outer_captures;  ///< the same values in the graph around this one
 };
