@@ -472,6 +472,20 @@ TEST_CASE("ONNX Resize: one scale for all axes, tf_half_pixel_for_nn, scales of 
   CHECK(resized(arange(10, Dtype::float32), floats({0.7f}, {1}), Array(), {}).shape() == Shape{7});
 }
 
+TEST_CASE("ONNX Resize of integers cuts fractions off") {
+  const Array scales = array<float>({1, 1, 1, 2});
+  const auto resized = [&](const Array& x, const std::string& mode) {
+    return output_of("Resize", {x, Array(), scales}, {{"mode", mode}}, 19);
+  };
+  const Array x = array<float>({0, 10, 255}).reshape({1, 1, 1, 3});
+  const Array linear = resized(x.astype(Dtype::uint8), "linear");
+  CHECK(linear.dtype() == Dtype::uint8);
+  CHECK(linear.to_vector<int>() == std::vector<int>{0, 2, 7, 71, 193, 255});
+  const Array cubic = resized((x - 128).astype(Dtype::int8), "cubic");
+  CHECK(cubic.to_vector<int>().front() == -128);
+  CHECK(cubic.to_vector<int>().back() == 127);
+}
+
 TEST_CASE("ONNX Resize of opset 10 takes the element behind a place where x shrinks") {
   // As ONNX Runtime 1.32 does.
   const auto resized = [](const Shape& shape, const Array& scales) {

@@ -7,12 +7,14 @@
 
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/array/grid_sample.h"
 #include "kusari/framework/functions/array/im2col.h"
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/resize_nd.h"
 #include "kusari/framework/functions/math/basic_math.h"
+#include "kusari/framework/functions/math/clip.h"
 #include "kusari/framework/functions/math/matmul.h"
 #include "kusari/framework/functions/pooling/roi.h"
 #include "kusari/framework/onnx/operators/common.h"
@@ -77,7 +79,11 @@ Variable resized(const Variable& x, F::ResizeNdOptions options) {
     if (!by_sizes) options.sizes.push_back(shape[axis]);
   }
   expect_size(shape);
-  return F::resize_nd(x, options);
+  if (is_floating(x.dtype()) || options.mode == F::ResizeFilter::nearest) return F::resize_nd(x, options);
+  // Fractions are cut off, as ONNX Runtime does. Cubic weights lead beyond the numbers that they weigh.
+  const Variable y = F::resize_nd(F::cast(x, Dtype::float32), options);
+  const double least = x.dtype() == Dtype::int8 ? -128 : 0;
+  return F::cast(itemsize(x.dtype()) == 1 ? F::clip(y, least, least + 255) : y, x.dtype());
 }
 
 Operation upsample(const NodeReader& node) {
