@@ -145,6 +145,9 @@ bool is_repeatable(const Program& program, const Dependencies& dependencies, con
     switch (operand.kind) {
       case LaunchArgument::Kind::in_out:
       case LaunchArgument::Kind::in_out_list:
+        // Running statistics may be left out.
+        if (std::ranges::any_of(operand.views, &View::is_defined)) return false;
+        break;
       case LaunchArgument::Kind::random_state:
       case LaunchArgument::Kind::workspace:
         return false;

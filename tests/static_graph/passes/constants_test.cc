@@ -7,6 +7,7 @@
 
 #include "kusari/framework/core/basic_kernels.h"
 #include "kusari/framework/kernels/arithmetic.h"
+#include "kusari/framework/kernels/batch_normalization.h"
 #include "kusari/tests/static_graph/program_testing.h"
 
 namespace kusari::graphs {
@@ -86,6 +87,22 @@ TEST_CASE("constants moves nothing that changes from call to call, or that other
   }
   CHECK(move(b.program) == 0);
   CHECK(count(b.program, Phase::constant) == 0);
+}
+
+TEST_CASE("constants moves normalizations of weights, which have no running statistics") {
+  for (const bool has_statistics : {false, true}) {
+    CAPTURE(has_statistics);
+    ProgramBuilder b;
+    const auto in = [](const View& view) { return operand_of(Kind::in, view); };
+    const auto statistics = [&] { return operand_of(Kind::in_out, has_statistics ? b.external({2}) : View()); };
+    const auto out = [](const View& view) { return operand_of(Kind::out, view); };
+    const View y = b.temporary({1, 2, 3});
+    b.add<kernels::BatchNormalizationForward>({params_of(kernels::BatchNormalization{}), in(b.leaf({1, 2, 3})),
+                                               in(View()), in(b.leaf({2})), in(b.leaf({2})), statistics(), statistics(),
+                                               out(b.temporary({2})), out(b.temporary({2})), out(y)});
+    b.pointwise_to(b.result({1, 2, 3}), Neg{}, y);
+    CHECK(move(b.program) == (has_statistics ? 0 : 1));
+  }
 }
 
 TEST_CASE("constants moves an array made of nothing only for another constant") {
