@@ -11,6 +11,7 @@
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/inference/inference_session.h"
 #include "kusari/framework/onnx/load.h"
 #include "kusari/framework/static_graph/static_graph.h"
 #include "kusari/optimizers/sgd.h"
@@ -218,6 +219,45 @@ TEST_CASE("onnx::load: If takes its branch, Loop and functions run") {
       .node("Leak", {"x"}, {"y"}, {{"slope", 0.5f}}, "my")
       .output("y");
   expect_close(onnx::load_bytes(with_function.bytes())(x).array(), {0.25, -0.5});
+}
+
+TEST_CASE("onnx::load: a session of a Loop counts its steps") {
+  ModelBuilder body;
+  body.input("i", {}, DataType::int64)
+      .input("cond", {}, DataType::bool_)
+      .input("sum", {2})
+      .input("list", {})
+      .node("Gather", {"x", "i"}, {"row"})
+      .node("Add", {"sum", "row"}, {"next"})
+      .node("SequenceInsert", {"list", "next"}, {"longer"})
+      .output("cond")
+      .output("next")
+      .output("longer")
+      .output("i");
+  ModelBuilder loop;
+  loop.input("x", {"length", 2})
+      .initializer("first", zeros({}, Dtype::int64))
+      .initializer("start", zeros({2}))
+      .node("Shape", {"x"}, {"shape"})
+      .node("Gather", {"shape", "first"}, {"times"})
+      .node("SequenceEmpty", {}, {"empty"})
+      .node("Loop", {"times", "", "start", "empty"}, {"last", "list", "counts"}, {{"body", body.graph()}})
+      .node("ConcatFromSequence", {"list"}, {"all"}, {{"axis", int64_t{0}}, {"new_axis", int64_t{1}}})
+      .node("SequenceLength", {"list"}, {"length"})
+      .output("all")
+      .output("counts")
+      .output("length");
+  const InferenceSession session(onnx::load_bytes(loop.bytes()));
+  for (const int64_t length : {3, 2}) {
+    const Array x = ramp({length, 2}, 1);
+    const Arrays results = session.run({x});
+    CHECK(session.summary().find("define-by-run") == std::string::npos);
+    std::vector<float> sums = x.to_vector<float>();
+    for (size_t i = 2; i < sums.size(); ++i) sums[i] += sums[i - 2];
+    CHECK(results[0].to_vector<float>() == sums);
+    CHECK(results[1].to_vector<int64_t>() == arange(length, Dtype::int64).to_vector<int64_t>());
+    CHECK(results[2].item<int64_t>() == length);
+  }
 }
 
 TEST_CASE("onnx::load: a Loop or Scan of no steps gives what the file declares of its results") {

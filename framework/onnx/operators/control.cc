@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
+#include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/array/stack.h"
 #include "kusari/framework/onnx/operators/common.h"
@@ -37,13 +39,23 @@ Operation branch(const NodeReader& node) {
   };
 }
 
+/// Numbers for the host, which a recording does not see: it may leave kernels for later.
+template <class Make>
+Value host_value(const Make& make) {
+  const ScopedGraphCapture unseen(nullptr);
+  const auto no_graph = no_backprop_mode();
+  return Value::on_host(make());
+}
+
 /// The parts along a new axis, on the host where all of them are.
 Value stacked(const Values& parts, const Call& call, int64_t axis) {
   const bool on_host = std::all_of(parts.begin(), parts.end(), [](const Value& part) { return part.is_on_host(); });
   const Call inputs(parts, call.device(), call.is_host_only() || on_host);
-  const Variables variables = inputs.from(0);
-  const Variable result = F::stack(std::span<const Variable>(variables), axis);
-  return on_host ? Value::on_host(result.array()) : Value(result);
+  const auto stack = [&] {
+    const Variables variables = inputs.from(0);
+    return F::stack(std::span<const Variable>(variables), axis);
+  };
+  return on_host ? host_value([&] { return stack().array(); }) : Value(stack());
 }
 
 /// What is collected of an output in no steps, along a new axis: nothing, of the dtype and sizes that the file
@@ -51,7 +63,7 @@ Value stacked(const Values& parts, const Call& call, int64_t axis) {
 Value none_of(const Subgraph::Declared& output, int64_t axis) {
   Shape shape = output.shape;
   shape.insert(normalize_axis(axis, shape.ndim() + 1, "scan_output_axes"), 0);
-  return Value::on_host(zeros(shape, output.dtype.value_or(Dtype::float32)));
+  return host_value([&] { return zeros(shape, output.dtype.value_or(Dtype::float32)); });
 }
 
 Operation loop(const NodeReader& node) {
@@ -65,13 +77,13 @@ Operation loop(const NodeReader& node) {
   }
   return [=](const Call& call) -> Values {
     const int64_t most = call.has(0) ? call.integer(0, "M") : std::numeric_limits<int64_t>::max();
-    Value condition = call.has(1) ? call.value(1) : Value::on_host(full({}, 1, Dtype::bool_));
+    Value condition = call.has(1) ? call.value(1) : host_value([] { return full({}, 1, Dtype::bool_); });
     Values state;
     for (size_t i = 0; i < carried; ++i) state.push_back(call.value(2 + i));
     const size_t scans = body->outputs.size() - carried - 1;
     std::vector<Values> parts(scans);
     for (int64_t i = 0; i < most && holds(call, condition); ++i) {
-      Values inputs{Value::on_host(full({}, i, Dtype::int64)), condition};
+      Values inputs{host_value([&] { return full({}, i, Dtype::int64); }), condition};
       inputs.insert(inputs.end(), state.begin(), state.end());
       const Values outputs = body->run(inputs, call, first);
       condition = outputs[0];
