@@ -256,7 +256,7 @@ void check_same(const PackedConvolutionLoops& packed, const DepthwiseLoops<float
     }
   }
   for (const int64_t channels : {1, 8, 20, 35, 96}) {
-    for (const int64_t kernel : {1, 3, 5}) {
+    for (const int64_t kernel : {1, 3, 5, 7}) {
       for (const int64_t stride : {1, 2, 3}) {
         for (const int64_t dilate : {1, 2}) {
           CAPTURE(channels);

@@ -24,6 +24,14 @@ constexpr i64 fewest_of_two() {
   return Kind::kIsMasked ? 1 : 2 * kLanes;
 }
 
+/// How many elements may be read from a channel of position `at` on. What belongs to the next positions is read into
+/// lanes that nobody stores: a part of a vector takes many times as long to load.
+template <class Kind>
+[[gnu::always_inline]] inline i64 readable(const Strip<Kind>& strip, i64 at) {
+  return Kind::kIsMasked || strip.left >= kLanes ? strip.left
+                                                 : (strip.line->width - at) * strip.line->channels - strip.channel;
+}
+
 template <class Kind, int kCount, int kVectors>
 [[gnu::always_inline]] inline void finish(const Strip<Kind>& strip, i64 position,
                                           Vector<float> (&sum)[kCount][kVectors]) {
@@ -71,7 +79,7 @@ template <class Kind, int kKernel, int kStride, int kCount, int kVectors, bool k
     for (int j = 0; j < kWidth; ++j) {
       Vector<float> value[kVectors] = {};
       if (!kChecked || (left + j >= 0 && left + j < line.width)) {
-        Kind::load_channels(x + j * line.channels, strip.left, value);
+        Kind::load_channels(x + j * line.channels, readable(strip, left + j), value);
       }
       KUSARI_UNROLL
       for (int v = 0; v < kVectors; ++v) {
@@ -127,27 +135,56 @@ void line_of_neighbours(const DepthwiseLine<typename Kind::Element>& line) {
   }
 }
 
-/// Any kernel, position by position.
+/// kCount positions of any kernel. `w`: of the channels, from the first line on.
+template <class Kind, int kCount, int kVectors, bool kChecked>
+[[gnu::always_inline]] inline void positions_of_any(const Strip<Kind>& strip, i64 position, const float* w) {
+  const DepthwiseLine<typename Kind::Element>& line = *strip.line;
+  Vector<float> sum[kCount][kVectors];
+  KUSARI_UNROLL
+  for (int i = 0; i < kCount; ++i) {
+    KUSARI_UNROLL
+    for (int v = 0; v < kVectors; ++v) sum[i][v] = Vector<float>{};
+  }
+  const i64 left = position * line.stride - line.pad;
+  for (i64 n = 0; n < line.lines; ++n) {
+    for (i64 k = 0; k < line.kernel; ++k, w += kVectors * kLanes) {
+      const i64 first = left + k * line.dilate;
+      KUSARI_UNROLL
+      for (int i = 0; i < kCount; ++i) {
+        const i64 at = first + i * line.stride;
+        if (kChecked && (at < 0 || at >= line.width)) continue;
+        Vector<float> value[kVectors];
+        Kind::load_channels(line.x[n] + at * line.channels + strip.channel, readable(strip, at), value);
+        KUSARI_UNROLL
+        for (int v = 0; v < kVectors; ++v) {
+          sum[i][v] = multiply_add<float>(value[v], load(w + v * kLanes), sum[i][v]);
+        }
+      }
+    }
+  }
+  finish(strip, position, sum);
+}
+
+/// Any kernel, some positions at a time: one sum alone waits for each of its products.
 template <class Kind, int kVectors>
 void line_of_any(const Strip<Kind>& strip) {
   const DepthwiseLine<typename Kind::Element>& line = *strip.line;
-  const float* const weights =
+  const float* const w =
       line.w + (strip.channel * line.kernel_lines + line.first_line * kVectors * kLanes) * line.kernel;
-  for (i64 position = 0; position < line.out_width; ++position) {
-    Vector<float> sum[1][kVectors] = {};
-    const i64 left = position * line.stride - line.pad;
-    for (i64 n = 0; n < line.lines; ++n) {
-      for (i64 k = 0; k < line.kernel; ++k) {
-        const i64 at = left + k * line.dilate;
-        if (at < 0 || at >= line.width) continue;
-        Vector<float> value[kVectors];
-        Kind::load_channels(line.x[n] + at * line.channels + strip.channel, strip.left, value);
-        const float* const w = weights + (n * line.kernel + k) * kVectors * kLanes;
-        for (int v = 0; v < kVectors; ++v) sum[0][v] = multiply_add<float>(value[v], load(w + v * kLanes), sum[0][v]);
+  constexpr int kPositions = Kind::kPositions < 4 ? Kind::kPositions : 4;
+  [[maybe_unused]] const i64 reach = (kPositions - 1) * line.stride + (line.kernel - 1) * line.dilate;
+  i64 position = 0;
+  for (; position + kPositions <= line.out_width; position += kPositions) {
+    if constexpr (kVectors > 1) {
+      const i64 left = position * line.stride - line.pad;
+      if (left >= 0 && left + reach < line.width) {
+        positions_of_any<Kind, kPositions, kVectors, false>(strip, position, w);
+        continue;
       }
     }
-    finish(strip, position, sum);
+    positions_of_any<Kind, kPositions, kVectors, true>(strip, position, w);
   }
+  for (; position < line.out_width; ++position) positions_of_any<Kind, 1, kVectors, true>(strip, position, w);
 }
 
 template <class Kind>
