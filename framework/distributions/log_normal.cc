@@ -3,6 +3,7 @@
 #include "kusari/framework/distributions/formulas.h"
 #include "kusari/framework/distributions/known_divergences.h"
 #include "kusari/framework/distributions/parameters.h"
+#include "kusari/framework/functions/array/cast.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/exponential.h"
 #include "kusari/framework/functions/math/exponential_m1.h"
@@ -26,13 +27,16 @@ LogNormal::LogNormal(Checked, const Variables& parameters)
 Variable LogNormal::mean() const { return F::exp(mu_ + 0.5 * F::square(sigma_)); }
 Variable LogNormal::mode() const { return F::exp(mu_ - F::square(sigma_)); }
 Variable LogNormal::median() const { return F::exp(mu_); }
+// In float64, as factors of numbers that other dtypes hold may be beyond them.
 Variable LogNormal::variance() const {
-  const Variable square = F::square(sigma_), size = F::exp(mu_ + square);
-  return size * (size * -F::expm1(-square));  // no factor is much larger than the result
+  const Variable square = F::square(in_float64(sigma_));
+  return F::cast(F::exp(2 * in_float64(mu_) + square) * F::expm1(square), dtype());
 }
 Variable LogNormal::stddev() const {
-  const Variable square = F::square(sigma_);
-  return F::exp(mu_ + square) * F::sqrt(-F::expm1(-square));
+  const Variable square = F::square(in_float64(sigma_));
+  const BoolArray is_wide = square != 0;
+  const Variable root = where_or(is_wide, F::sqrt(F::expm1(where_or(is_wide, square, 1))), 0);
+  return F::cast(F::exp(in_float64(mu_) + 0.5 * square) * root, dtype());
 }
 Variable LogNormal::entropy() const { return mu_ + F::log(sigma_) + (kHalfLog2Pi + 0.5); }
 

@@ -74,7 +74,8 @@ Variable Poisson::do_icdf(const Variable& p) const {
 }
 
 Variable divergence(const Poisson& p, const Poisson& q) {
-  return xlogy(p.lam(), p.lam()) - xlogy(p.lam(), q.lam()) - p.lam() + q.lam();
+  const Variable a = in_float64(p.lam()), b = in_float64(q.lam());
+  return F::cast(xlogy(a, a) - xlogy(a, b) - a + b, p.dtype());
 }
 
 }  // namespace kusari::distributions

@@ -284,7 +284,16 @@ TEST_CASE("distributions: sizes near the ends of a dtype") {
   check_of("Pareto", {{"scale", scale * 5}, {"alpha", on({100}, half)}}, "variance", 25e8 / (99 * 99 * 98.0));
   const Variable narrow = on({-60}, Dtype::float32), wide = on({10}, Dtype::float32);
   check_of("LogNormal", {{"mu", narrow}, {"sigma", wide}}, "variance", std::exp(80.0));
+  const Variable mu = on({0, 0, 0}, half), sigma = on({0, 1, 6}, half);
+  check_no_nan(D::LogNormal(mu, sigma).variance(), {mu, sigma});
+  check_no_nan(D::LogNormal(mu, sigma).stddev(), {mu, sigma});
   check_of("LogNormal", {{"mu", narrow + 70}, {"sigma", on({8}, Dtype::float32)}}, "stddev", std::exp(74.0));
+}
+
+TEST_CASE("distributions: the divergence of near Poisson distributions") {
+  const double p = 18876, q = 18976;
+  const Variable y = D::kl_divergence(D::Poisson(on({p}, Dtype::float32)), D::Poisson(on({q}, Dtype::float32)));
+  CHECK(y.item<double>() == doctest::Approx(p * std::log(p / q) - p + q).epsilon(1e-6));
 }
 
 TEST_CASE("distributions: slopes of the tails of gamma distributions") {
