@@ -144,6 +144,16 @@ RARE = ("L::GoogLeNet", "L::MobileNetV2", "L::ResNet", "L::CifarCnn", "L::Invert
         "L::EfficientNet", "L::MBConv", "L::BiFPN")
 
 
+def list_of_two(tokens, name):
+    """What is drawn for a parameter of this type, and how the argument is spelled: initializer lists, whose length is
+    part of the program, have two elements."""
+    if tokens[:3] != ["std", "::", "initializer_list"]:
+        return text_of(tokens), name
+    elements = [list_of_two(tokens[4:-1], f"{name}[{k}]") for k in range(2)]
+    arguments = ", ".join(argument for _, argument in elements)
+    return f"std::array<{elements[0][0]}, 2>", f"{text_of(tokens)}{{{arguments}}}"
+
+
 class Writer:
     def __init__(self, reader, left_out):
         self.reader = reader
@@ -265,15 +275,9 @@ class Writer:
                     drawn += [owner.name, "::", token]
                 else:
                     drawn.append(token)
-            kind = text_of(drawn)
-            if drawn[:3] == ["std", "::", "initializer_list"]:
-                # Its length is part of the program.
-                element = text_of(drawn[4:-1])
-                lines.append(f'{indent}auto {letter}{i} = draw.make<std::array<{element}, 2>>("{parameter.name}");')
-                names.append(f"std::initializer_list<{element}>{{{letter}{i}[0], {letter}{i}[1]}}")
-                continue
+            kind, argument = list_of_two(drawn, f"{letter}{i}")
             lines.append(f'{indent}auto {letter}{i} = draw.make<{kind}>("{parameter.name}");')
-            names.append(f"{letter}{i}")
+            names.append(argument)
         return lines, names, spelled
 
     def add(self, namespace, name, function, owner):

@@ -43,6 +43,7 @@ class GenerateCalls(unittest.TestCase):
             /// Text.
             KUSARI_API Variable brand_new(const Variable& x, double a = 1.0, const NewOptions& options = {});
             inline Variable brand_new(std::initializer_list<Variable> xs) { return brand_new({xs.begin(), xs.size()}); }
+            KUSARI_API Variable rows(std::initializer_list<std::initializer_list<double>> xs);
             Variable internal(const Variable& x);
             namespace detail { KUSARI_API Variable hidden(const Variable& x); }
             }  // namespace kusari::functions
@@ -53,8 +54,11 @@ class GenerateCalls(unittest.TestCase):
             [
                 "F::brand_new(const Variable& x, double a, const NewOptions& options)",
                 "F::brand_new(std::initializer_list<Variable> xs)",
+                "F::rows(std::initializer_list<std::initializer_list<double>> xs)",
             ],
         )
+        self.assertIn('auto a0 = draw.make<std::array<std::array<double, 2>, 2>>("xs");', code)
+        self.assertIn("{std::initializer_list<double>{a0[0][0], a0[0][1]}, std::initializer_list<double>{", code)
         self.assertIn('auto a1 = draw.make<double>("a");', code)
         self.assertIn('draw.make<NewOptions>("options")', code)
         self.assertIn("kusari::functions::brand_new(a0, a1, a2)", code)
