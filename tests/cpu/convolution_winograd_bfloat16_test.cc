@@ -49,7 +49,7 @@ struct WinogradCase {
 const WinogradCase kWinogradCases[] = {
     {1, 32, 32, {4, 4}, {1, 1}, Dtype::bfloat16, false}, {1, 32, 64, {3, 3}, {0, 0}, Dtype::float32, true},
     {2, 64, 32, {5, 7}, {1, 1}, Dtype::float32, true},   {3, 32, 32, {9, 6}, {2, 2}, Dtype::bfloat16, true},
-    {1, 96, 64, {7, 12}, {0, 2}, Dtype::float32, false}, {1, 32, 96, {1, 13}, {1, 0}, Dtype::bfloat16, true},
+    {1, 96, 64, {7, 12}, {0, 2}, Dtype::float32, false}, {1, 32, 96, {2, 13}, {1, 0}, Dtype::bfloat16, true},
     {2, 32, 32, {33, 21}, {1, 1}, Dtype::float32, true}, {1, 288, 320, {4, 2}, {1, 1}, Dtype::float32, false},
 };
 
