@@ -98,9 +98,8 @@ void update_batch_statistics_of(iterators::IteratorRef iterator, Link& model, de
   }
   if (!has_batches || means.has_seen() || !has_statistics(model)) return;
   throw StateError(
-      "update_batch_statistics: the model has batch normalizations, of which no call was seen: call it without a "
-      "static "
-      "graph");
+      "update_batch_statistics: the model has batch normalizations, of which no call was seen: call it "
+      "without a static graph");
 }
 
 }  // namespace kusari::training::extensions
