@@ -37,6 +37,8 @@ using kusari::testing::ScratchDirectory;
 using kusari::training::Trainer;
 namespace extensions = kusari::training::extensions;
 namespace serializers = kusari::serializers;
+namespace training = kusari::training;
+namespace triggers = kusari::training::triggers;
 
 namespace {
 
