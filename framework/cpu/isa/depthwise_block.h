@@ -32,6 +32,15 @@ template <class Kind>
                                                  : (strip.line->width - at) * strip.line->channels - strip.channel;
 }
 
+template <int kCount, int kVectors>
+[[gnu::always_inline]] inline void clear(Vector<float> (&sum)[kCount][kVectors]) {
+  KUSARI_UNROLL
+  for (int i = 0; i < kCount; ++i) {
+    KUSARI_UNROLL
+    for (int v = 0; v < kVectors; ++v) sum[i][v] = Vector<float>{};
+  }
+}
+
 template <class Kind, int kCount, int kVectors>
 [[gnu::always_inline]] inline void finish(const Strip<Kind>& strip, i64 position,
                                           Vector<float> (&sum)[kCount][kVectors]) {
@@ -60,11 +69,7 @@ template <class Kind, int kKernel, int kStride, int kCount, int kVectors, bool k
 [[gnu::always_inline]] inline void neighbours(const Strip<Kind>& strip, i64 position, const float* w) {
   const DepthwiseLine<typename Kind::Element>& line = *strip.line;
   Vector<float> sum[kCount][kVectors];
-  KUSARI_UNROLL
-  for (int i = 0; i < kCount; ++i) {
-    KUSARI_UNROLL
-    for (int v = 0; v < kVectors; ++v) sum[i][v] = Vector<float>{};
-  }
+  clear(sum);
   const i64 left = position * kStride - line.pad;
   for (i64 n = 0; n < line.lines; ++n, w += i64{kKernel} * kVectors * kLanes) {
     const auto* const x = line.x[n] + left * line.channels + strip.channel;
@@ -140,11 +145,7 @@ template <class Kind, int kCount, int kVectors, bool kChecked>
 [[gnu::always_inline]] inline void positions_of_any(const Strip<Kind>& strip, i64 position, const float* w) {
   const DepthwiseLine<typename Kind::Element>& line = *strip.line;
   Vector<float> sum[kCount][kVectors];
-  KUSARI_UNROLL
-  for (int i = 0; i < kCount; ++i) {
-    KUSARI_UNROLL
-    for (int v = 0; v < kVectors; ++v) sum[i][v] = Vector<float>{};
-  }
+  clear(sum);
   const i64 left = position * line.stride - line.pad;
   for (i64 n = 0; n < line.lines; ++n) {
     for (i64 k = 0; k < line.kernel; ++k, w += kVectors * kLanes) {
