@@ -6,8 +6,8 @@
 if(NOT KUSARI_INFERENCE)
   return()
 endif()
-if(NOT KUSARI_WITH_ONNX OR NOT BUILD_SHARED_LIBS)
-  message(STATUS "Kusari: no libkusari_inference: it needs protozero (KUSARI_ONNX) and BUILD_SHARED_LIBS")
+if(NOT KUSARI_WITH_ONNX OR NOT BUILD_SHARED_LIBS OR NOT KUSARI_DECOMPOSITIONS)
+  message(STATUS "Kusari: no libkusari_inference: it needs protozero (KUSARI_ONNX), BUILD_SHARED_LIBS and KUSARI_DECOMPOSITIONS")
   return()
 endif()
 

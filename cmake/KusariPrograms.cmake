@@ -11,7 +11,6 @@ function(kusari_add_program name folder)
 endfunction()
 
 if(KUSARI_BUILD_EXAMPLES)
-  add_library(example_flags STATIC examples/common/flags.cc)
   kusari_compile_settings(example_flags)
   target_link_libraries(example_flags PUBLIC kusari::kusari PRIVATE CLI11::CLI11)
   file(GLOB example_sources CONFIGURE_DEPENDS examples/*/*.cc)

@@ -12,7 +12,7 @@
 namespace kusari::datasets {
 namespace {
 
-[[noreturn]] void fail(size_t example, size_t component, const std::string& what) {
+[[noreturn]] void fail_packing(size_t example, size_t component, const std::string& what) {
   throw TypeError("pack_sequences: example " + std::to_string(example) + ", component " + std::to_string(component) +
                   " " + what);
 }
@@ -27,11 +27,11 @@ void pack(std::span<const Example> batch, size_t component, const Device& device
   int64_t count = 0;
   for (size_t i = 0; i < batch.size(); ++i) {
     const Array& each = batch[i][component];
-    if (!each.is_defined()) fail(i, component, "is an undefined array");
+    if (!each.is_defined()) fail_packing(i, component, "is an undefined array");
     Shape own = each.shape();
     if (own.ndim() > 0) own.erase(0);
     if (each.ndim() != first.ndim() || own != row || each.dtype() != first.dtype()) {
-      fail(i, component,
+      fail_packing(i, component,
            "has shape " + to_string(each.shape()) + " and dtype " + name(each.dtype()) + " but example 0 has " +
                to_string(first.shape()) + " and " + name(first.dtype()) + ": only the first axis may differ");
     }
@@ -67,7 +67,7 @@ Example pack_sequences(std::span<const Example> batch, const Device& device) {
                         " components but example 0 has " + std::to_string(batch[0].size()));
       }
     }
-    if (!batch[0][component].is_defined()) fail(0, component, "is an undefined array");
+    if (!batch[0][component].is_defined()) fail_packing(0, component, "is an undefined array");
     if (batch[0][component].ndim() > 0) {
       in_host_memory("pack_sequences", [&] { pack(batch, component, device, &result); });
       continue;

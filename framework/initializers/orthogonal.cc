@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <string>
 
-#include <Eigen/Core>
-#include <Eigen/QR>
-
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/initializers/normal.h"
+#include "kusari/framework/kernels/decompositions.h"
 
 namespace kusari::initializers {
 
@@ -60,16 +58,17 @@ void Orthogonal::operator()(const Array& array) const {
 
   // The orthonormal factor of a tall Gaussian matrix; a positive diagonal of R makes it unique and its distribution
   // uniform (Edelman and Rao 2005).
-  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const int64_t tall = std::max(rows, columns), wide = std::min(rows, columns);
   const Array drawn = empty({tall, wide}, Dtype::float64);
+  const Array q = empty_like(drawn), r = empty({wide, wide}, Dtype::float64);
   Normal(1)(drawn);
-  const Matrix gaussian = Eigen::Map<const Matrix>(drawn.data<double>(), tall, wide);
-  const Eigen::HouseholderQR<Matrix> qr(gaussian);
-  Matrix q = qr.householderQ() * Matrix::Identity(tall, wide);
-  for (int64_t i = 0; i < wide; ++i) q.col(i) *= qr.matrixQR()(i, i) < 0 ? -scale : scale;
-  if (rows < columns) q = q.transpose().eval();
-  array.copy_from(from_host(q.data(), array.shape(), Dtype::float64));
+  launch<kernels::QrDecomposition>(drawn.device(), drawn, q, r);
+  double* const values = q.data<double>();
+  for (int64_t column = 0; column < wide; ++column) {
+    const double factor = r.data<double>()[column * (wide + 1)] < 0 ? -scale : scale;
+    for (int64_t row = 0; row < tall; ++row) values[row * wide + column] *= factor;
+  }
+  array.copy_from((rows < columns ? q.transpose() : q).reshape(array.shape()));
 }
 
 }  // namespace kusari::initializers

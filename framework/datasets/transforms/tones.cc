@@ -74,17 +74,17 @@ Array AutoContrast::operator()(const Array& image) const {
   const Array rows = detail::with_pixel_rows(image);
   return detail::visit_image(rows, [&](auto zero) {
     using T = decltype(zero);
-    struct Range {
+    struct Limits {
       double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
     };
-    std::vector<Range> ranges(static_cast<size_t>(rows.shape()[0]));
+    std::vector<Limits> ranges(static_cast<size_t>(rows.shape()[0]));
     for_each_value<T>(rows, [&](size_t c, T value) {
       ranges[c].low = std::min(ranges[c].low, static_cast<double>(value));
       ranges[c].high = std::max(ranges[c].high, static_cast<double>(value));
     });
     std::vector<Stretch> stretches;
     stretches.reserve(ranges.size());
-    for (const Range& range : ranges) {
+    for (const Limits& range : ranges) {
       const double scale = 255.0 / (range.high - range.low);
       stretches.push_back(range.high > range.low ? Stretch{scale, -range.low * scale} : Stretch{});
     }
