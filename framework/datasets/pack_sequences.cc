@@ -32,8 +32,8 @@ void pack(std::span<const Example> batch, size_t component, const Device& device
     if (own.ndim() > 0) own.erase(0);
     if (each.ndim() != first.ndim() || own != row || each.dtype() != first.dtype()) {
       fail_packing(i, component,
-           "has shape " + to_string(each.shape()) + " and dtype " + name(each.dtype()) + " but example 0 has " +
-               to_string(first.shape()) + " and " + name(first.dtype()) + ": only the first axis may differ");
+                   "has shape " + to_string(each.shape()) + " and dtype " + name(each.dtype()) + " but example 0 has " +
+                       to_string(first.shape()) + " and " + name(first.dtype()) + ": only the first axis may differ");
     }
     sequences.push_back(each.to_device(Device()).contiguous());
     lengths.push_back(each.shape()[0]);
