@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -44,6 +45,21 @@ TEST_CASE("blocks are aligned and keep their bytes") {
     memory::deallocate(b, bytes);
   }
   memory::deallocate(nullptr, 100);
+}
+
+TEST_CASE("blocks of whole pages begin at different places of a page") {
+  if (!is_pooled()) return;
+  for (const size_t bytes : {size_t{4096}, size_t{16384}, size_t{65536}}) {
+    std::vector<void*> blocks;
+    std::set<uintptr_t> places;
+    for (int i = 0; i < 12; ++i) {
+      blocks.push_back(memory::allocate(bytes));
+      places.insert(reinterpret_cast<uintptr_t>(blocks.back()) % 4096);
+    }
+    CAPTURE(bytes);
+    CHECK(places.size() >= 4);  // four of the largest lie in one slab
+    for (void* block : blocks) memory::deallocate(block, bytes);
+  }
 }
 
 TEST_CASE("statistics follow allocations") {
