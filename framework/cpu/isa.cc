@@ -35,8 +35,14 @@ Isa named(const std::string& text) {
 #define KUSARI_TEXT_OF(name) #name
 #define KUSARI_TEXT(name) KUSARI_TEXT_OF(name)
 
+#if defined(KUSARI_ISA_X86)
+constexpr bool kHasExtensions = true;  // vnni_* and bfloat16_*, which go with v4
+#else
+constexpr bool kHasExtensions = false;
+#endif
+
 Isa choose_isa() {
-  const Isa only = named(KUSARI_TEXT(KUSARI_ONLY_ISA)), most = only == Isa::v4 ? Isa::v4_bf16 : only;
+  const Isa only = named(KUSARI_TEXT(KUSARI_ONLY_ISA)), most = kHasExtensions ? Isa::v4_bf16 : only;
   if (best_isa() < only) {  // libraries are being loaded, where nobody could catch an exception
     std::fputs("kusari: built for the instruction set " KUSARI_TEXT(
                    KUSARI_ONLY_ISA) " alone (KUSARI_NATIVE), which this processor lacks\n",
