@@ -32,7 +32,7 @@ const PrecisionLists& autocast_lists() {
           "layer_normalization group_normalization instance_normalization normalize decorrelated_batch_normalization "
           "fixed_decorrelated_batch_normalization "
           "spatial_transformer_grid "
-          "batch_det batch_inv cholesky det inv "
+          "batch_det batch_inv cholesky det eigh inv qr slogdet solve svd "
           "absolute_error argmax_crf1d bernoulli_nll binary_hierarchical_softmax black_out "
           "connectionist_temporal_classification "
           "contrastive cosine_similarity crf1d cross_covariance decov discriminative_margin_based_clustering_loss "

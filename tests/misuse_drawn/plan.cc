@@ -74,8 +74,10 @@ Plan::Plan(const char* call, Random& random) : function{name_of(call)} {
     if (random.chance(0.15)) x = Shape{batch};
     if (random.chance(0.1)) x = Shape{};
   }
-  if (is_one_of(function, {"det", "batch_det", "inv", "batch_inv", "cholesky", "sparse_matmul"})) {
-    x = calls({"batch"}) ? Shape{batch, channels, channels} : Shape{channels, channels};
+  if (is_one_of(function,
+                {"det", "batch_det", "inv", "batch_inv", "cholesky", "sparse_matmul", "solve", "slogdet", "eigh"})) {
+    x = calls({"batch"}) || (!calls({"sparse"}) && random.chance(0.3)) ? Shape{batch, channels, channels}
+                                                                       : Shape{channels, channels};
   }
   if (function == "squeeze") x = Shape{1, channels, 1, 1};
   if (calls({"backward"}) || function == "grad") x = random.chance(0.5) ? Shape{} : Shape{1};
