@@ -8,7 +8,6 @@
 #include "kusari/framework/functions/array/broadcast.h"
 #include "kusari/framework/functions/array/diagonal.h"
 #include "kusari/framework/functions/array/expand_dims.h"
-#include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/squeeze.h"
 #include "kusari/framework/functions/array/triu.h"
 #include "kusari/framework/functions/math/basic_math.h"
@@ -25,11 +24,6 @@ namespace {
 /// Vectors times matrices, by the last axes.
 Variable times(const Variable& matrices, const Variable& vectors) {
   return F::squeeze(F::matmul(matrices, F::expand_dims(vectors, -1)), -1);
-}
-
-Variable inverses(const Variable& matrices) {
-  const int64_t d = matrices.shape(-1), n = d == 0 ? 0 : matrices.size() / (d * d);
-  return F::reshape(F::batch_inv(F::reshape(matrices, {n, d, d})), matrices.shape());
 }
 
 Variable log_determinant(const Variable& triangular) {
@@ -77,13 +71,13 @@ Variable MultivariateNormal::do_sample(const Shape& shape) const {
   return loc_ + times(scale_tril_, normal_noise({shape, dtype(), device()}));
 }
 Variable MultivariateNormal::do_log_prob(const Variable& x) const {
-  const Variable z = times(inverses(scale_tril_), x - loc_);
+  const Variable z = times(F::inv(scale_tril_), x - loc_);
   return -0.5 * F::sum(F::square(z), -1) - log_determinant(scale_tril_) -
          kHalfLog2Pi * static_cast<double>(loc_.shape(-1));
 }
 
 Variable divergence(const MultivariateNormal& p, const MultivariateNormal& q) {
-  const Variable inverse = inverses(q.scale_tril());
+  const Variable inverse = F::inv(q.scale_tril());
   const Variable spread = F::sum(F::square(F::matmul(inverse, p.scale_tril())), {-2, -1});
   const Variable distance = F::sum(F::square(times(inverse, q.loc() - p.loc())), -1);
   return log_determinant(q.scale_tril()) - log_determinant(p.scale_tril()) +

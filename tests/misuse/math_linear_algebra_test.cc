@@ -57,8 +57,9 @@ TEST_CASE("misuse: functions of math, linear algebra") {
       {[] {
          F::cholesky(real({2, 3}));
        },
-       is<TypeError>, "F::cholesky: a has shape (2, 3): a.shape[0] must equal a.shape[1] (2 != 3)"},
-      {[] { F::cholesky(real({2})); }, is<TypeError>, "F::cholesky: a has shape (2,): a.ndim must equal 2 (1 != 2)"},
+       is<TypeError>, "F::cholesky: a has shape (2, 3): a.shape[-2] must equal a.shape[-1] (2 != 3)"},
+      {[] { F::cholesky(real({2})); }, is<TypeError>,
+       "F::cholesky: a has shape (2,): a.ndim must be at least 2 (1 < 2)"},
       {[] {
          F::cholesky(Variable(zeros({2, 2})));
        },
@@ -140,10 +141,7 @@ TEST_CASE("misuse: functions of math, linear algebra") {
          F::det(real({2, 3}));
        },
        is<TypeError>, "F::det: a has shape (2, 3): a.shape[-2] must equal a.shape[-1] (2 != 3)"},
-      {[] {
-         F::det(real({2, 2, 2}));
-       },
-       is<TypeError>, "F::det: a has shape (2, 2, 2): a.ndim must equal 2 (3 != 2)"},
+      {[] { F::det(real({2})); }, is<TypeError>, "F::det: a has shape (2,): a.ndim must be at least 2 (1 < 2)"},
       {[] {
          F::det(whole({2, 2}));
        },
@@ -180,7 +178,7 @@ TEST_CASE("misuse: functions of math, linear algebra") {
        },
        is<ValueError>, "F::batch_inv: a is singular"},
       {[] { F::batch_inv(absent); }, is<TypeError>, "F::batch_inv: a is not given: it is required"},
-      {[] { F::inv(real({})); }, is<TypeError>, "F::inv: a has shape (): a.ndim must equal 2 (0 != 2)"},
+      {[] { F::inv(real({})); }, is<TypeError>, "F::inv: a has shape (): a.ndim must be at least 2 (0 < 2)"},
       {[] {
          F::einsum("ij,jk", {real({2, 3})});
        },

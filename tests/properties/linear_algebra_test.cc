@@ -359,7 +359,9 @@ PropertyCase of_matrices(const Array& a, std::function<Variable(const Variable&)
 }
 
 TEST_CASE("property: det") {
-  check_property([](Draw& draw) { return of_matrices(matrices(draw, {}, draw.flip()), F::det, determinants); });
+  check_property([](Draw& draw) {
+    return of_matrices(matrices(draw, draw.shape(0, 2, 3, true), draw.flip()), F::det, determinants);
+  });
 }
 TEST_CASE("property: batch_det") {
   check_property([](Draw& draw) {
@@ -367,7 +369,8 @@ TEST_CASE("property: batch_det") {
   });
 }
 TEST_CASE("property: inv") {
-  check_property([](Draw& draw) { return of_matrices(matrices(draw, {}, true), F::inv, inverses); });
+  check_property(
+      [](Draw& draw) { return of_matrices(matrices(draw, draw.shape(0, 2, 3, true), true), F::inv, inverses); });
 }
 TEST_CASE("property: batch_inv") {
   check_property(

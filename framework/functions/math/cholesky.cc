@@ -4,10 +4,10 @@
 
 #include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/core/graph_capture.h"
-#include "kusari/framework/functions/array/transpose.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/inv.h"
 #include "kusari/framework/functions/math/matmul.h"
+#include "kusari/framework/functions/math/matrix_gradients.h"
 #include "kusari/framework/kernels/linear_algebra.h"
 
 namespace kusari::functions {
@@ -31,7 +31,7 @@ class Cholesky final : public FunctionNode {
  private:
   void check(const TypeCheck& c) const override {
     const auto [a] = c.args("a");
-    c.expect(a.is_floating(), a.ndim() == 2, a.shape(0) == a.shape(1));
+    c.expect(a.is_floating(), a.ndim() >= 2, a.shape(-2) == a.shape(-1));
   }
   Arrays forward(const ArrayRefs& in) override {
     retain_outputs({0});
@@ -43,9 +43,9 @@ class Cholesky final : public FunctionNode {
   // Cholesky decomposition").
   Variables backward(const Variables& gy) override {
     const Variable y = retained_output(0), inverse = inv(y);
-    const Variable lower = matmul(y, gy[0], {.transa = true}) * lower_mask(y.shape()[0], y.array());
+    const Variable lower = matmul(y, gy[0], {.transa = true}) * lower_mask(y.shape(-1), y.array());
     const Variable s = matmul(matmul(inverse, lower, {.transa = true}), inverse);
-    return {(s + transpose(s)) * 0.5};
+    return {(s + transposed(s)) * 0.5};
   }
 };
 

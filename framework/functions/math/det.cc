@@ -63,14 +63,14 @@ class Cofactors final : public FunctionNode {
 
 class Det final : public FunctionNode {
  public:
-  explicit Det(int ndim) : ndim_{ndim} {}
-  const char* name() const override { return ndim_ == 2 ? "det" : "batch_det"; }
-  void describe(Attributes& options) const override { options.set("ndim", ndim_); }
+  explicit Det(bool is_batch) : is_batch_{is_batch} {}
+  const char* name() const override { return is_batch_ ? "batch_det" : "det"; }
+  void describe(Attributes& options) const override { options.set("is_batch", is_batch_); }
 
  private:
   void check(const TypeCheck& c) const override {
     const auto [a] = c.args("a");
-    c.expect(a.is_floating(), a.ndim() == ndim_, a.shape(-2) == a.shape(-1));
+    c.expect(a.is_floating(), is_batch_ ? a.ndim() == 3 : a.ndim() >= 2, a.shape(-2) == a.shape(-1));
   }
   Arrays forward(const ArrayRefs& in) override {
     retain_inputs({0});
@@ -80,18 +80,18 @@ class Det final : public FunctionNode {
   }
   Variables backward(const Variables& gy) override {
     const Variable a = retained_input(0);
-    const int64_t n = a.shape()[ndim_ - 1], m = gy[0].size();
+    const int64_t n = a.shape(-1), m = gy[0].size();
     const Variable ga = reshape(gy[0], {m, 1, 1}) * apply<Cofactors>({reshape(a, {m, n, n})});
     return {reshape(ga, a.shape())};
   }
 
-  int ndim_;
+  bool is_batch_;
 };
 
 }  // namespace
 
-Variable det(const Variable& a) { return apply<Det>({a}, 2); }
+Variable det(const Variable& a) { return apply<Det>({a}, false); }
 
-Variable batch_det(const Variable& a) { return apply<Det>({a}, 3); }
+Variable batch_det(const Variable& a) { return apply<Det>({a}, true); }
 
 }  // namespace kusari::functions

@@ -5,10 +5,10 @@
 
 namespace kusari::functions {
 
-/// The inverse of a matrix.
-/// a: (n, n), floating. Returns its inverse in a's dtype, half types computed in float32. Throws TypeError if a is not
-/// such an array, ValueError if it is singular; on a GPU the result is NaN then. Differentiable to any order.
-/// chainer.functions.inv.
+/// The inverses of matrices.
+/// a: (..., n, n), floating. Returns the inverses in a's dtype, half types computed in float32; NaN for a matrix that
+/// holds NaN. Throws TypeError if a is not such an array, ValueError if a matrix is singular; on a GPU its inverse is
+/// NaN then. Differentiable to any order. chainer.functions.inv, which takes one matrix.
 KUSARI_API Variable inv(const Variable& a);
 
 /// The inverses of several matrices.

@@ -156,11 +156,7 @@ std::span<const Operator> math_operators() {
        [](const NodeReader&) {
          return unary([](const Variable& x) {
            expect_axes(x, 2, "X");
-           if (x.ndim() == 2) return F::det(x);
-           const Shape& shape = x.shape();
-           const Shape batch(shape.begin(), shape.end() - 2);
-           const Variable flat = F::reshape(x, {numel(batch), shape[shape.ndim() - 2], shape[shape.ndim() - 1]});
-           return F::reshape(F::batch_det(flat), batch);
+           return F::det(x);
          });
        }},
       {"Add",

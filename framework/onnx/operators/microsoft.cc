@@ -137,14 +137,7 @@ Operation expand_dims(const NodeReader& node) {
   return [](const Call& call) -> Values { return {F::expand_dims(call[0], call.integer(1, "axis"))}; };
 }
 
-Operation inverse(const NodeReader&) {
-  return unary([](const Variable& x) {
-    if (x.ndim() < 2 || x.size() == 0)
-      throw TypeError("X has shape " + kusari::to_string(x.shape()) + ": it must be of square matrices");
-    const int64_t size = x.shape()[x.ndim() - 1];
-    return F::reshape(F::batch_inv(F::reshape(x, {-1, x.shape()[x.ndim() - 2], size})), x.shape());
-  });
-}
+Operation inverse(const NodeReader&) { return unary(F::inv); }
 
 Operation first_unique(const NodeReader&) {
   return [](const Call& call) -> Values {

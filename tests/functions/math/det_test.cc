@@ -23,6 +23,8 @@ TEST_CASE("det") {
   check_close(F::det(zeros({3, 3}, Dtype::float32, test_device())), {}, {0});
   check_close(F::det(ones({0, 0}, Dtype::float32, test_device())), {}, {1});
   check_close(F::batch_det(array<double>({2, 0, 0, 4, 4, 7, 2, 6}, {2, 2, 2}, test_device())), {2}, {8, 10});
+  check_close(F::det(array<double>({2, 0, 0, 4, 4, 7, 2, 6}, {2, 1, 2, 2}, test_device())), {2, 1}, {8, 10});
+  check_close(F::det(zeros({3, 0, 2, 2}, Dtype::float32, test_device())), {3, 0}, {});
   check_close(F::batch_det(zeros({0, 2, 2}, Dtype::float32, test_device())), {0}, {});
   check_close(F::batch_det(zeros({2, 0, 0}, Dtype::float32, test_device())), {2}, {1, 1});
 }
@@ -32,6 +34,7 @@ TEST_CASE("det's gradients") {
     CAPTURE(n);
     check_gradients([](const Variable& x) { return F::det(x); }, uniform({n, n}, -1, 1, 5));
     check_gradients([](const Variable& x) { return F::batch_det(x); }, uniform({3, n, n}, -1, 1));
+    check_gradients([](const Variable& x) { return F::det(x); }, uniform({2, 1, n, n}, -1, 1));
   }
   const Variable x(array<double>({4, 7, 2, 6}, {2, 2}, test_device()));
   const std::vector<double> g = gradient(F::det(x), x), cofactors = {6, -2, -7, 4};
@@ -91,6 +94,7 @@ TEST_CASE("det passes NaN on") {
 TEST_CASE("det's errors") {
   CHECK_THROWS_WITH_AS(F::det(ones({2, 3})), "F::det: a has shape (2, 3): a.shape[-2] must equal a.shape[-1] (2 != 3)",
                        TypeError);
+  CHECK_THROWS_WITH_AS(F::det(ones({2})), "F::det: a has shape (2,): a.ndim must be at least 2 (1 < 2)", TypeError);
   CHECK_THROWS_WITH_AS(F::batch_det(ones({2, 2})), "F::batch_det: a has shape (2, 2): a.ndim must equal 3 (2 != 3)",
                        TypeError);
   CHECK_THROWS_WITH_AS(F::det(int_ones({2, 2})), "F::det: a has dtype int64: a.dtype must be floating", TypeError);
