@@ -8,13 +8,16 @@
 
 #include "kusari/framework/core/argument.h"
 #include "kusari/framework/core/error.h"
-#include "kusari/framework/functions/array/triu.h"
+#include "kusari/framework/functions/math/cholesky.h"
+#include "kusari/framework/functions/math/det.h"
+#include "kusari/framework/functions/math/eigh.h"
 #include "kusari/framework/functions/math/einsum.h"
+#include "kusari/framework/functions/math/inv.h"
 #include "kusari/framework/functions/math/matmul.h"
+#include "kusari/framework/functions/math/slogdet.h"
+#include "kusari/framework/functions/math/solve.h"
 #include "kusari/framework/kernels/array_math.h"
 #include "kusari/framework/kernels/decompositions.h"
-#include "kusari/framework/kernels/linear_algebra.h"
-#include "kusari/framework/kernels/symmetric_eigen.h"
 #include "kusari/framework/xp/counting.h"
 #include "kusari/framework/xp/creation.h"
 #include "kusari/framework/xp/without_graph.h"
@@ -90,45 +93,30 @@ Array outer(const Array& a, const Array& b) {
 }
 
 Array inv(const Array& a) {
-  const Array x = square_matrices("xp::inv", a), y = empty(x.shape(), x.dtype(), x.device());
-  launch_for<kernels::Inverse>("xp::inv", x.device(), kernels::MatrixCall{"xp::inv"}, x, y);
-  return y;
+  const Array x = square_matrices("xp::inv", a);
+  return without_graph("xp::inv", [&] { return functions::inv(x).array(); });
 }
 Array det(const Array& a) {
-  const Array x = square_matrices("xp::det", a), y = empty(with_last(x.shape(), 2, {}), x.dtype(), x.device());
-  launch_for<kernels::Determinant>("xp::det", x.device(), x, y);
-  return y;
+  const Array x = square_matrices("xp::det", a);
+  return without_graph("xp::det", [&] { return functions::det(x).array(); });
 }
 SignedLog slogdet(const Array& a) {
   const Array x = square_matrices("xp::slogdet", a);
-  const Array sign = empty(with_last(x.shape(), 2, {}), x.dtype(), x.device()), log = empty_like(sign);
-  launch_for<kernels::LogDeterminant>("xp::slogdet", x.device(), x, sign, log);
-  return {sign, log};
+  return without_graph("xp::slogdet", [&] {
+    const functions::SignedLog y = functions::slogdet(x);
+    return SignedLog{y.sign.array(), y.log.array()};
+  });
 }
 Array cholesky(const Array& a) {
-  const Array x = square_matrices("xp::cholesky", a), y = empty(x.shape(), x.dtype(), x.device());
-  launch_for<kernels::Cholesky>("xp::cholesky", x.device(), kernels::MatrixCall{"xp::cholesky"}, x, y);
-  return y;
+  const Array x = square_matrices("xp::cholesky", a);
+  return without_graph("xp::cholesky", [&] { return functions::cholesky(x).array(); });
 }
 
 Array solve(const Array& a, const Array& b) {
-  constexpr const char* kCall = "xp::solve";
-  const Array left = square_matrices(kCall, a);
-  expect_array(kCall, "b", b);
-  const bool is_vector = b.ndim() == 1;
-  const Array given = matrices(kCall, "b", is_vector ? b.reshape({b.size(), 1}) : b);
-  if (given.shape(-2) != left.shape(-1)) {
-    throw TypeError(std::string(kCall) + ": a has shape " + to_string(a.shape()) + " but b has shape " +
-                    to_string(b.shape()) + ": b must have as many rows");
-  }
-  const Dtype dtype = promote(left.dtype(), given.dtype());
-  const Shape batch = broadcast_shapes(with_last(left.shape(), 2, {}), with_last(given.shape(), 2, {}), kCall);
-  const int64_t n = left.shape(-1), m = given.shape(-1);
-  const Array x = empty(with_last(batch, 0, {n, m}), dtype, left.device());
-  launch_for<kernels::SolveLinear>(kCall, x.device(), kernels::MatrixCall{kCall},
-                                   left.astype(dtype).broadcast_to(with_last(batch, 0, {n, n})),
-                                   given.astype(dtype).broadcast_to(x.shape()), x);
-  return is_vector ? x.squeeze(-1) : x;
+  const Array left = square_matrices("xp::solve", a);
+  expect_array("xp::solve", "b", b);
+  const Dtype dtype = promote(left.dtype(), promote(b.dtype(), 0.5));
+  return without_graph("xp::solve", [&] { return functions::solve(left.astype(dtype), b.astype(dtype)).array(); });
 }
 
 QrFactors qr(const Array& a, const QrOptions& options) {
@@ -157,11 +145,11 @@ Array svdvals(const Array& a) {
 }
 
 EigenFactors eigh(const Array& a) {
-  const Array x = square_matrices("xp::eigh", a), lower = tril(x);
-  const Array symmetric = lower + transposed(tril(x, -1));
-  const Array values = empty(with_last(x.shape(), 1, {}), x.dtype(), x.device()), vectors = empty_like(x.contiguous());
-  launch_for<kernels::SymmetricEigen>("xp::eigh", x.device(), symmetric, values, vectors);
-  return {values, vectors};
+  const Array x = square_matrices("xp::eigh", a);
+  return without_graph("xp::eigh", [&] {
+    const functions::EigenFactors y = functions::eigh(x);
+    return EigenFactors{y.values.array(), y.vectors.array()};
+  });
 }
 Array eigvalsh(const Array& a) { return eigh(square_matrices("xp::eigvalsh", a)).values; }
 
