@@ -190,6 +190,22 @@ TEST_CASE("fuse_pointwise: a chain becomes one step whose intermediates are gone
   check_same_results(original, r.program, {x}, 1);
 }
 
+TEST_CASE("fuse_pointwise: a row and a column of the same elements are two inputs") {
+  Recipe r;
+  const View x = r.input({3}), a = r.temporary({3, 3}), y = r.temporary({3, 3});
+  View row = x, column = x;
+  row.shape = {1, 3};
+  row.strides = {3, 1};
+  column.shape = {3, 1};
+  column.strides = {1, 1};
+  r.step(kernels::Sub{}, {row, column}, a);
+  r.step(kernels::MulConst{2}, {a}, y);
+  r.exported(y);
+  const Program original = r.program;
+  CHECK(r.fuse() == 1);
+  check_same_results(original, r.program, {x}, 1);
+}
+
 TEST_CASE("fuse_pointwise: what others read is written too") {
   Recipe r;
   const View x = r.input({8}), a = r.temporary({8}), y = r.temporary({8}), z = r.temporary({8});

@@ -138,7 +138,12 @@ class Group {
   };
 
   bool same(const View& a, const View& b) const {
-    return is_flat_ ? is_same_view(flattened(a, elements_), flattened(b, elements_)) : is_same_view(a, b);
+    if (is_flat_) return is_same_view(flattened(a, elements_), flattened(b, elements_));
+    // A row and a column of the same elements broadcast differently.
+    for (int axis = 1; axis <= std::min(a.shape.ndim(), b.shape.ndim()); ++axis) {
+      if (a.shape[a.shape.ndim() - axis] != b.shape[b.shape.ndim() - axis]) return false;
+    }
+    return is_same_view(a, b);
   }
 
   /// What the view holds at this point, as an index into results_ (from 0 on) or inputs_ (-1 downwards).
