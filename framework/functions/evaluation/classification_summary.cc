@@ -58,7 +58,7 @@ class Summary final : public FunctionNode {
     const Array hit = pointwise(kernels::Where{}, pointwise(kernels::Equal{}, predicted, label), label, no_class);
 
     const Dtype dtype = y.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
-    const Array support = count(label, classes), relevant = count(predicted, classes), hits = count(hit, classes);
+    const Array support = support_of(label, classes), relevant = count(predicted, classes), hits = count(hit, classes);
     const Array precision = pointwise_as(dtype, kernels::Div{}, hits.astype(dtype), relevant.astype(dtype));
     const Array recall = pointwise_as(dtype, kernels::Div{}, hits.astype(dtype), support.astype(dtype));
     return {precision, recall, fbeta(precision, recall), support};
@@ -83,6 +83,15 @@ class Summary final : public FunctionNode {
     const Array low = pointwise(kernels::Minimum{}, t, limit);
     return pointwise(kernels::Where{}, pointwise(kernels::LessConst{0}, t), pointwise(kernels::AddConst{1}, limit),
                      low);
+  }
+
+  Array support_of(const Array& labels, int64_t classes) const {
+    try {
+      return count(labels, classes);
+    } catch (const IndexError&) {  // which names the index that stands for the label
+      throw IndexError(std::string("F::") + name_ + ": t has a negative label: labels must be at least 0, or " +
+                       std::to_string(options_.ignore_label) + " (ignore_label)");
+    }
   }
 
   static Array count(const Array& labels, int64_t classes) {
