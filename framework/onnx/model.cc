@@ -107,6 +107,10 @@ Variables Model::call(std::span<const Variable> xs) const {
   }
   Variables results;
   for (const Value& value : graph_->run(given, captured, device())) {
+    if (value.sequence != nullptr) {
+      throw TypeError(source_ + ": the output '" + outputs_[results.size()].name +
+                      "' is a list (a sequence): outputs must be arrays");
+    }
     const bool only_on_host = value.is_on_host() && !value.variable.is_defined();
     results.push_back(only_on_host ? Call(Values{value}, device(), false)[0] : value.variable);
   }

@@ -293,6 +293,21 @@ TEST_CASE("onnx::load: a Loop or Scan of no steps gives what the file declares o
   CHECK(comparisons(zeros({0, 3})).dtype() == Dtype::bool_);
 }
 
+TEST_CASE("onnx::load: a Scan whose body lacks outputs, a list as an output") {
+  ModelBuilder body, scan, list;
+  body.input("sum", {3}).input("row", {3}).node("Add", {"sum", "row"}, {"new_sum"});
+  scan.input("start", {3})
+      .input("x", {"length", 3})
+      .node("Scan", {"start", "x"}, {"sum"}, {{"body", body.graph()}, {"num_scan_inputs", int64_t{1}}})
+      .output("sum");
+  CHECK_THROWS_WITH_AS(onnx::load_bytes(scan.bytes()),
+                       "the model: node 'sum' (#1): Scan (opset 17): its body has 0 outputs for 1 carried values",
+                       ValueError);
+  list.input("x", {3}).node("SequenceConstruct", {"x", "x"}, {"xs"}).output("xs");
+  CHECK_THROWS_WITH_AS(onnx::load_bytes(list.bytes()).call({ramp({3}, 1)}),
+                       "the model: the output 'xs' is a list (a sequence): outputs must be arrays", TypeError);
+}
+
 TEST_CASE("onnx::load: what changed its meaning between versions") {
   const Array x = ramp({2, 3}, 1);
   // Softmax below 13 is over all axes from axis 1 on, which for two axes is the same.

@@ -107,8 +107,12 @@ Operation scan(const NodeReader& node) {
                      ", num_scan_inputs is " + std::to_string(scanned));
   }
   if (has_batches && node.has_input(0)) throw ValueError("lengths of sequences (opset 8) are not supported");
-  const size_t carried = first - skipped - scanned,
-               results = body->outputs.size() - std::min(carried, body->outputs.size());
+  const size_t carried = first - skipped - scanned;
+  if (body->outputs.size() < carried) {
+    throw ValueError("its body has " + std::to_string(body->outputs.size()) + " outputs for " +
+                     std::to_string(carried) + " carried values");
+  }
+  const size_t results = body->outputs.size() - carried;
   const auto numbers = [&](const char* name, size_t count) {
     std::vector<int64_t> given = node.integers(name).value_or(std::vector<int64_t>(count, 0));
     given.resize(count);
