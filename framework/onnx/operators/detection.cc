@@ -10,16 +10,18 @@ namespace kusari::onnx {
 
 namespace {
 
+/// In float32, as boxes are and as other runtimes compare: where an overlap is just the threshold, digits beyond would
+/// decide otherwise.
 struct Box {
-  double top, left, bottom, right;
-  double area() const { return (bottom - top) * (right - left); }
+  float top, left, bottom, right;
+  float area() const { return (bottom - top) * (right - left); }
 };
 
-double overlap(const Box& a, const Box& b) {
-  const double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
-  const double width = std::min(a.right, b.right) - std::max(a.left, b.left);
+float overlap(const Box& a, const Box& b) {
+  const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+  const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
   if (height <= 0 || width <= 0) return 0;
-  const double both = height * width;
+  const float both = height * width;
   return both / (a.area() + b.area() - both);
 }
 
@@ -36,16 +38,17 @@ Operation non_max_suppression(const NodeReader& node) {
                       ": they must be (images, boxes, 4) and (images, classes, boxes)");
     }
     const int64_t most = call.has(2) ? call.integer(2, "max_output_boxes_per_class") : 0;
-    const double limit = call.has(3) ? call.real(3, "iou_threshold") : 0;
+    const float limit = call.has(3) ? static_cast<float>(call.real(3, "iou_threshold")) : 0;
     const bool has_least = call.has(4);
     const double least = has_least ? call.real(4, "score_threshold") : 0;
-    const std::vector<double> numbers = call.reals(0), scores = call.reals(1);
+    const std::vector<double> given = call.reals(0), scores = call.reals(1);
+    const std::vector<float> numbers(given.begin(), given.end());
     const int64_t images = boxes_shape[0], count = boxes_shape[1], classes = scores_shape[1];
     std::vector<int64_t> selected;
     for (int64_t image = 0; image < images; ++image) {
       std::vector<Box> boxes;
       for (int64_t i = 0; i < count; ++i) {
-        const double* const b = numbers.data() + (image * count + i) * 4;
+        const float* const b = numbers.data() + (image * count + i) * 4;
         if (by_center) {
           boxes.push_back({b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2});
         } else {
