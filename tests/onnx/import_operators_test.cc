@@ -394,6 +394,15 @@ TEST_CASE("ONNX If: random numbers in a branch are drawn at each call") {
   CHECK((loaded.call({none})[0].array() != loaded.call({none})[0].array()).any());
 }
 
+TEST_CASE("ONNX Bernoulli: what is certain is always drawn, in 16 bits too") {
+  random::seed(1);
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32}) {
+    CAPTURE(dtype);
+    const Array certain = ones({1 << 15}, dtype);
+    expect_equal(output_of("Bernoulli", {certain}), certain);
+  }
+}
+
 TEST_CASE("ONNX pooling: windows beyond the padding behind, elements that equal the padding") {
   const Array x = floats({1, 2, 3, 4, 5}, {1, 1, 5});
   expect_equal(output_of("AveragePool", {x},

@@ -47,7 +47,9 @@ Operation bernoulli(const NodeReader& node) {
   const DataType dtype = node.wanted_type("dtype");
   return [dtype](const Call& call) -> Values {
     const Array p = call[0].array();
-    const Array draws = random::uniform(p.shape(), {.dtype = p.dtype(), .device = p.device()});
+    // In 16 bits a draw may be rounded to 1, below which no probability is.
+    const Dtype wide = promote(p.dtype(), Dtype::float32);
+    const Array draws = random::uniform(p.shape(), {.dtype = wide, .device = p.device()});
     return {Variable((draws < p).astype(dtype_for(dtype).value_or(p.dtype())), false)};
   };
 }
