@@ -198,6 +198,7 @@ __global__ void __launch_bounds__(kThreads)
   int* const own_edges = edges + r * 2 * (roi.out[0] + roi.out[1]);
   regions[r].rows = side_of(roi, align, 0, corner[0], corner[2], height, own_edges);
   regions[r].columns = side_of(roi, align, 1, corner[1], corner[3], width, own_edges + 2 * roi.out[0]);
+  if (align && (regions[r].rows.samples == 0 || regions[r].columns.samples == 0)) regions[r].image = -1;
 }
 
 /// The arrays of bins and of pixels, channels-last, in packs.

@@ -12,7 +12,7 @@ struct Roi {
   RoiKind kind = RoiKind::max_pooling;
   int64_t out[2] = {1, 1};
   double spatial_scale = 1;          ///< pixels per unit of the coordinates
-  double least_size = 1;             ///< of a region of align in pixels, positive: smaller ones are taken as that large
+  double least_size = 1;             ///< of a region of align in pixels: smaller ones are taken as that large
   int64_t sampling_ratio[2] = {};    ///< samples of align per bin; 0: one per pixel
   bool includes_last_pixel = false;  ///< the pixel that the second corner names belongs to a pooled region
   double value_of_nothing = 0;       ///< the maximum of a bin outside the image

@@ -58,6 +58,8 @@ const Roi kRois[] = {
     {.kind = RoiKind::average_align, .out = {3, 2}, .spatial_scale = 0.6, .sampling_ratio = {2, 1}},
     {.kind = RoiKind::average_align, .out = {5, 5}, .spatial_scale = 1},
     {.kind = RoiKind::average_align, .out = {2, 2}, .spatial_scale = 0.125, .least_size = 1e-6},
+    {.kind = RoiKind::average_align, .out = {2, 3}, .least_size = 0},
+    {.kind = RoiKind::max_align, .out = {2, 2}, .least_size = 0},
 };
 
 TEST_CASE("regions of interest: kinds, channels and dtypes") {

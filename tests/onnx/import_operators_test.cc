@@ -523,6 +523,16 @@ TEST_CASE("ONNX RoiAlign: regions less than a pixel long") {
   expect_equal(aligned("output_half_pixel"), floats({4 * 2 + 2}, {1, 1, 1, 1}));
 }
 
+TEST_CASE("ONNX RoiAlign: empty regions and bins outside the image are 0") {
+  const Array x = ones({1, 2, 4, 4}), empty_ones = floats({1, 1, 1, 3, 3, 2, 1, 2.5f, 2, 3, 3, 1}, {3, 4});
+  for (const std::string mode : {"avg", "max"}) {
+    CAPTURE(mode);
+    expect_equal(output_of("RoiAlign", {x, empty_ones, int_vector({0, 0, 0})}, {{"mode", mode}}), zeros({3, 2, 1, 1}));
+    expect_equal(output_of("RoiAlign", {x, floats({20, 20, 24, 24}, {1, 4}), int_vector({0})}, {{"mode", mode}}),
+                 zeros({1, 2, 1, 1}));
+  }
+}
+
 TEST_CASE("ONNX reductions and normalizations: no elements, NaN, half precision, scales of other shapes") {
   for (const auto& [dtype, least, most] : {std::tuple(Dtype::uint8, 0, 255), std::tuple(Dtype::int8, -128, 127)}) {
     const Array none = zeros({0}, dtype);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -224,9 +223,8 @@ Operation roi_align(const NodeReader& node) {
     const char* const name = is_max ? "F::roi_max_align_2d" : "F::roi_average_align_2d";
     kernels::Roi roi = F::make_roi(name, is_max ? kernels::RoiKind::max_align : kernels::RoiKind::average_align,
                                    PerAxis(outsize), scale, PerAxis(sampling));
-    if (is_max) roi.value_of_nothing = -std::numeric_limits<double>::infinity();
-    // Regions less than a pixel long stay so there.
-    if (half_pixel) roi.least_size = 1e-6;
+    // Regions less than a pixel long stay so there, and empty ones have one sample for each of no pixels.
+    if (half_pixel) roi.least_size = sampling > 0 ? 1e-6 : 0;
     return {F::roi_bins(name, roi, call[0], rois, call[2])};
   };
 }
