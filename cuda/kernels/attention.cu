@@ -13,6 +13,7 @@
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/matmul.h"
 #include "kusari/framework/kernels/pointwise.h"
+#include "kusari/framework/kernels/reduce.h"
 
 // What flash_attention.h does not take: scores of some heads and queries at a time, in memory that the second-level
 // cache keeps: products of matrices through the library, on tensor cores, and kernels for what lies between. Scores are
@@ -31,6 +32,7 @@ struct ScoreRows {
   int64_t heads, queries, keys;  // of the whole call
   int64_t columns;               // keys of the part, from the first on
   double scale;
+  double gradient_scale;  // of the products' gradients, which those of the scores are multiplied by
   AttentionDropout dropout;
   bool is_causal;
   const int64_t* lengths;
@@ -157,7 +159,7 @@ __global__ void __launch_bounds__(kRowThreads)
     if (sees_any && j < row.count) {
       const C p = km::exp(row.score(rows, products[first + j], j) - shift), kept = row.kept(rows, j);
       weight = p * kept;
-      gradient = p * (products_of_gradient[first + j] * kept - delta) * static_cast<C>(rows.scale);
+      gradient = p * (products_of_gradient[first + j] * kept - delta) * static_cast<C>(rows.gradient_scale);
     }
     weights[first + j] = narrow<T>(weight);
     gradients[first + j] = narrow<T>(gradient);
@@ -194,7 +196,7 @@ class Attention {
     rows_.heads = q.shape()[1];
     rows_.queries = q.shape()[2];
     rows_.keys = k.shape()[2];
-    rows_.scale = form.scale;
+    rows_.scale = rows_.gradient_scale = form.scale;
     rows_.dropout = AttentionDropout(form.dropout, stream.is_defined() ? stream.data<int64_t>() : nullptr);
     rows_.is_causal = form.is_causal;
     rows_.lengths = lengths.is_defined() ? lengths.data<int64_t>() : nullptr;
@@ -222,15 +224,7 @@ class Attention {
     const Array sum_k = zeros(gk.shape(), dtype_of<C>, gk.device()),
                 sum_v = zeros(gv.shape(), dtype_of<C>, gv.device());
     for_parts([&] {
-      const Array part_y = of_part(y, part()).contiguous(), part_gy = of_part(gy, part()).contiguous();
-      const Array grouped_gy = in_groups(part_gy, part().groups);
-      const Array products = multiplied(of_q(), of_k(), {.transb = true}, dtype_of<C>);
-      const Array more = multiplied(grouped_gy, of_v(), {.transb = true}, dtype_of<C>);
-      const bool in_place = sizeof(T) == sizeof(C);
-      const Array weights = in_place ? products : like(products), gradients = in_place ? more : like(products);
-      enqueue(context_, shape_of(products), score_gradients<T, C>, rows_, products.data<C>(), more.data<C>(),
-              lse.data<C>(), ResultRows<T>{part_y.data<T>(), part_gy.data<T>(), y.shape()[3]}, weights.data<T>(),
-              gradients.data<T>());
+      const auto [part_gy, weights, gradients] = gradients_of_part(y, lse, gy);
       multiply_into(gradients, of_k(), {}, in_groups(of_part(gq, part()), part().groups));
       add_of_heads(weights, part_gy, of_keys(sum_v, part(), rows_.columns));
       add_of_heads(gradients, of_part(q_, part()).contiguous(), of_keys(sum_k, part(), rows_.columns));
@@ -239,7 +233,45 @@ class Attention {
     gv.copy_from(sum_v);
   }
 
+  /// Adds to gbias, in the dtype C.
+  void bias_gradient(const Array& y, const Array& lse, const Array& gy, const Array& gbias) {
+    rows_.gradient_scale = 1;
+    for_parts([&] {
+      const AttentionPart& p = part();
+      const Array scores =
+          gradients_of_part(y, lse, gy).gradients.reshape({p.batch, p.heads, p.queries, rows_.columns});
+      const int64_t first[] = {p.first_batch, p.first_head, p.first_query, 0};
+      AxisMask repeated;
+      Array sums = gbias;
+      for (int axis = 0; axis < 4; ++axis) {
+        if (gbias.shape()[axis] == 1) {
+          repeated.bits |= AxisMask::of(axis).bits;
+        } else {
+          sums = sums.slice(axis, first[axis], scores.shape()[axis]);
+        }
+      }
+      pointwise_to(sums, kernels::Add{}, sums, reduce(kernels::Sum{}, scores, repeated, true));
+    });
+  }
+
  private:
+  /// Of the scores of a part: (batch, groups, share, queries, columns).
+  struct PartGradients {
+    Array part_gy, weights, gradients;
+  };
+  PartGradients gradients_of_part(const Array& y, const Array& lse, const Array& gy) const {
+    const Array part_y = of_part(y, part()).contiguous(), part_gy = of_part(gy, part()).contiguous();
+    const Array grouped_gy = in_groups(part_gy, part().groups);
+    const Array products = multiplied(of_q(), of_k(), {.transb = true}, dtype_of<C>);
+    const Array more = multiplied(grouped_gy, of_v(), {.transb = true}, dtype_of<C>);
+    const bool in_place = sizeof(T) == sizeof(C);
+    const Array weights = in_place ? products : like(products), gradients = in_place ? more : like(products);
+    enqueue(context_, shape_of(products), score_gradients<T, C>, rows_, products.data<C>(), more.data<C>(),
+            lse.data<C>(), ResultRows<T>{part_y.data<T>(), part_gy.data<T>(), y.shape()[3]}, weights.data<T>(),
+            gradients.data<T>());
+    return {part_gy, weights, gradients};
+  }
+
   /// x (batch, groups, keys, width) with zeros for what lengths hide.
   Array seen(const Array& x, const Array& lengths) const {
     if (!lengths.is_defined() || x.size() == 0) return x;
@@ -331,12 +363,27 @@ void attention_gradient(Params<AttentionForm> form, In q, In k, In v, In mask, I
   });
 }
 
+// What flash attention does not give: in float32 for the half types, so that sums over many scores are.
+void attention_bias_gradient(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths, In y, In lse, In stream,
+                             In gy, Out gbias) {
+  gbias->fill(0.0);
+  if (gy->size() == 0 || mask->size() == 0) return;
+  const auto wide = [&](const Array& x) { return x.astype(lse->dtype()); };
+  const auto run = [&]<class T>(Attention<T> attention) { attention.bias_gradient(wide(*y), *lse, wide(*gy), *gbias); };
+  if (lse->dtype() == Dtype::float64) {
+    run(Attention<double>(*form, *q, *k, *v, *mask, *lengths, *stream));
+  } else {
+    run(Attention<float>(*form, wide(*q), wide(*k), wide(*v), *mask, *lengths, *stream));
+  }
+}
+
 }  // namespace
 
 void register_attention(Backend& backend) {
   backend.add<kernels::Attention>(attention);
   backend.add<kernels::FilledAttention>(filled_attention);
   backend.add<kernels::AttentionGradient>(attention_gradient);
+  backend.add<kernels::AttentionBiasGradient>(attention_bias_gradient);
 }
 
 }  // namespace kusari::cuda

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kusari/framework/core/threads.h"
+#include "kusari/framework/cpu/blocks.h"
 #include "kusari/framework/cpu/isa.h"
 #include "kusari/framework/cpu/register.h"
 #include "kusari/framework/cpu/scratch.h"
@@ -240,12 +241,88 @@ void attention_gradient(Params<AttentionForm> form, In q, In k, In v, In mask, I
   }
 }
 
+// What backward_head has before its products, computed once more: a task has to itself all of the axes along which the
+// bias repeats itself, and so adds up all that its numbers get, in an order of its own.
+template <class T>
+void bias_gradient_as(const AttentionForm& form, const Array& stream, const Array& q, const Array& k, const Array& v,
+                      const Array& mask, const Array& lengths, const Array& y, const Array& lse, const Array& gy,
+                      const Array& gbias) {
+  AttentionProblem<T> p(form, q, k, v, mask, lengths);
+  p.draw_from(stream);
+  const AttentionLoop<T>& loop = attention_tables<T>().attention;
+  const int64_t sizes[] = {q.shape()[0], p.heads, p.queries, p.keys}, blocks[] = {1, 1, kQueryBlock, kKeyBlock};
+  int64_t steps[4], counts[4], tasks = 1, to[4];
+  for (int axis = 0; axis < 4; ++axis) {
+    const bool repeats = gbias.shape()[axis] == 1;
+    steps[axis] = repeats ? sizes[axis] : blocks[axis];
+    counts[axis] = ceil_divide(sizes[axis], steps[axis]);
+    to[axis] = repeats ? 0 : gbias.strides()[axis];
+    tasks *= counts[axis];
+  }
+  const auto add_block = [&](int64_t b, int64_t h, int64_t i, int64_t rows, int64_t j, int64_t columns, T* s, T* g,
+                             T* kept) {
+    const HeadRows<T> group_k = head_of<T>(k, b, h / (p.heads / p.groups)),
+                      group_v = head_of<T>(v, b, h / (p.heads / p.groups)), own_q = head_of<T>(q, b, h),
+                      own_y = head_of<T>(y, b, h), own_gy = head_of<T>(gy, b, h);
+    const T* const own_lse = lse.data<T>() + (b * p.heads + h) * p.queries;
+    multiply(rows, columns, p.width, own_q.at(i), own_q.row, 1, group_k.at(j), 1, group_k.row, s, kKeyBlock);
+    multiply(rows, columns, p.value_width, own_gy.at(i), own_gy.row, 1, group_v.at(j), 1, group_v.row, g, kKeyBlock);
+    const T scale = p.masked(s, kKeyBlock, b, h, i, rows, j, columns);
+    for (int64_t r = 0; r < rows; ++r) {
+      if (own_lse[i + r] == -std::numeric_limits<T>::infinity()) continue;
+      T* const row = g + r * kKeyBlock;
+      if (kept != nullptr) p.kept(kept, b, h, i + r, j, columns);
+      const T delta = attention_tables<T>().rows.dot(own_y.at(i + r), own_gy.at(i + r), p.value_width);
+      loop.gradient(s + r * kKeyBlock, row, kept, scale, own_lse[i + r], delta, columns);
+      T* const sums = gbias.data<T>() + b * to[0] + h * to[1] + (i + r) * to[2] + j * to[3];
+      if (to[3] != 0) {
+        loop.scale_and_add(sums, 1, row, columns);
+      } else {
+        for (int64_t c = 0; c < columns; ++c) *sums += row[c];
+      }
+    }
+  };
+  parallel_for(tasks, 1, [&](int64_t begin, int64_t end) {
+    const Scratch<T> scores(kQueryBlock * kKeyBlock), gradients(kQueryBlock * kKeyBlock),
+        kept(form.dropout > 0 ? kKeyBlock : 0);
+    for (int64_t at = begin; at < end; ++at) {
+      int64_t first[4], last[4];
+      for (int64_t axis = 3, rest = at; axis >= 0; rest /= counts[axis--]) {
+        first[axis] = rest % counts[axis] * steps[axis];
+        last[axis] = std::min(first[axis] + steps[axis], sizes[axis]);
+      }
+      for (int64_t b = first[0]; b < last[0]; ++b) {
+        for (int64_t h = first[1]; h < last[1]; ++h) {
+          for (int64_t i = first[2]; i < last[2]; i += kQueryBlock) {
+            const int64_t rows = std::min(kQueryBlock, last[2] - i);
+            const int64_t count = std::min(p.seen(i + rows, p.keys_of(b)), last[3]);
+            for (int64_t j = first[3]; j < count; j += kKeyBlock) {
+              add_block(b, h, i, rows, j, std::min(kKeyBlock, count - j), scores.get(), gradients.get(), kept.get());
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+void attention_bias_gradient(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths, In y, In lse, In stream,
+                             In gy, Out gbias) {
+  gbias->fill(0);
+  if (gy->size() == 0 || mask->size() == 0) return;
+  const Dtype wide = lse->dtype();
+  const auto run = wide == Dtype::float64 ? bias_gradient_as<double> : bias_gradient_as<float>;
+  run(*form, *stream, widened(*q, wide), widened(*k, wide), widened(*v, wide), numbers_of(*mask, wide), *lengths,
+      widened(*y, wide), *lse, widened(*gy, wide), *gbias);
+}
+
 }  // namespace
 
 void register_attention(Backend& backend) {
   backend.add<kernels::Attention>(attention);
   backend.add<kernels::FilledAttention>(filled_attention);
   backend.add<kernels::AttentionGradient>(attention_gradient);
+  backend.add<kernels::AttentionBiasGradient>(attention_bias_gradient);
 }
 
 }  // namespace kusari::cpu

@@ -46,4 +46,13 @@ struct AttentionGradient {
                          In gy, Out gq, Out gk, Out gv);
 };
 
+/// Gradient of the same by numbers that are added to the scores, of which mask holds what was added to each: its sums
+/// over the axes along which gbias has size 1. gbias: (B or 1, heads or 1, n or 1, keys or 1), C-ordered, with lse's
+/// dtype. No matrix of all scores is in memory, unless gbias is one.
+struct AttentionBiasGradient {
+  static constexpr const char* kName = "attention_bias_gradient";
+  using Signature = void(Params<AttentionForm> form, In q, In k, In v, In mask, In lengths, In y, In lse, In stream,
+                         In gy, Out gbias);
+};
+
 }  // namespace kusari::kernels

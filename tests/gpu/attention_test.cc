@@ -78,6 +78,50 @@ TEST_CASE("attention: as on the CPU, with its gradients") {
   }
 }
 
+TEST_CASE("attention: gradients of what is added to scores, as on the CPU") {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (const AttentionCase& c : kAttentionCases) {
+    CAPTURE(c.queries);
+    CAPTURE(c.keys);
+    const Shape full{c.batch, c.heads, c.queries, c.keys};
+    for (const Dtype dtype : kFloatingDtypes) {
+      CAPTURE(name(dtype));
+      for (const Shape& shape : {full, Shape{1, c.heads, c.queries, c.keys}, Shape{c.batch, 1, 1, c.keys},
+                                 Shape{c.batch, c.heads, c.queries, 1}, Shape{1, 1, 1, 1}}) {
+        CAPTURE(shape);
+        for (const kernels::AttentionForm& form : {kernels::AttentionForm{0.5, 0, false}, {0.3, 0.25, true}}) {
+          const auto gradient = [&](const Array& q, const Array& k, const Array& v, const Array& added,
+                                    const Array& lengths, const Array& gy) {
+            const Dtype wide = dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+            const Array y = empty(gy.shape(), dtype, q.device()),
+                        lse = empty({c.batch, c.heads, c.queries}, wide, q.device()),
+                        gbias = empty(shape, wide, q.device());
+            Array stream;
+            if (form.dropout > 0) {
+              stream = empty({2}, Dtype::int64, q.device());
+              launch<kernels::RandomPlace>(q.device(), RandomState{7, 3}, stream);
+            }
+            const Array mask = added.broadcast_to(full);
+            launch<kernels::Attention>(q.device(), form, q, k, v, mask, lengths, stream, y, lse);
+            launch<kernels::AttentionBiasGradient>(q.device(), form, q, k, v, mask, lengths, y, lse, stream, gy, gbias);
+            return gbias;
+          };
+          std::vector<int64_t> counts;
+          for (int64_t b = 0; b < c.batch; ++b) counts.push_back(b == 1 ? 0 : c.keys - b);
+          check_on_gpu(*device, gradient, is_half(dtype) ? 2e5 : 100,  // y is rounded before the gradients read it
+
+                       uniform_array({c.batch, c.heads, c.queries, c.width}, -1, 1, dtype, 1),
+                       uniform_array({c.batch, c.groups, c.keys, c.width}, -1, 1, dtype, 2),
+                       uniform_array({c.batch, c.groups, c.keys, c.value_width}, -1, 1, dtype, 3),
+                       uniform_array(shape, -1, 1, dtype, 5), array(counts),
+                       uniform_array({c.batch, c.heads, c.queries, c.value_width}, -1, 1, dtype, 4));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("attention: hidden scores that are a number, as on the CPU") {
   const auto device = gpu_device();
   if (!device) return;

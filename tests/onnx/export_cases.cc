@@ -437,6 +437,12 @@ void attentions() {
   both("attention_causal", attend({.is_causal = true}), {q, k, v});
   write_case("attention_lengths", attend({.lengths = array<int64_t>({3, 0})}), {q, k, v});
   both("attention_mask", attend({.mask = uniform({3, 5}).array()}), {q, k, v});
+  both("attention_bias",
+       [](const Variable& a, const Variable& b, const Variable& c, const Variable& bias) {
+         return F::scaled_dot_product_attention(
+             a, b, c, {.mask = array<uint8_t>({1, 1, 0, 1, 1}).astype(Dtype::bool_), .bias = bias});
+       },
+       {q, k, v, uniform({4, 3, 5})});
   both("attention_rotary", [](const Variable& x) { return F::rotary_embedding(x); }, {uniform({2, 4, 3, 8})});
   both("attention_rotary_interleaved", [](const Variable& x) { return F::rotary_embedding(x, {.interleaved = true}); },
        {uniform({2, 4, 3, 8})});

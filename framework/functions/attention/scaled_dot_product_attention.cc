@@ -24,18 +24,22 @@
 #include "kusari/framework/functions/math/matmul.h"
 #include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/kernels/attention.h"
+#include "kusari/framework/kernels/comparison.h"
+#include "kusari/framework/kernels/pointwise.h"
 #include "kusari/framework/kernels/random.h"
 
 namespace kusari::functions {
 namespace {
 
-// What the kernel does, in differentiable functions, for gradients of gradients.
+Dtype wide(Dtype dtype) { return is_half(dtype) ? Dtype::float32 : dtype; }
+
+// What the kernel does, in differentiable functions, for gradients of gradients. `given`: q, k, v and perhaps a bias.
 // `kept`: the factors of dropout, (B, heads, n, keys), undefined for none.
-Variable composed(const kernels::AttentionForm& form, const Variable& given_q, const Variable& given_k,
-                  const Variable& given_v, const Array& mask, const Array& lengths, const Array& kept) {
-  const Dtype dtype = is_half(given_q.dtype()) ? Dtype::float32 : given_q.dtype();
-  const Variable q = cast(given_q, dtype);
-  Variable k = cast(given_k, dtype), v = cast(given_v, dtype);
+Variable composed(const kernels::AttentionForm& form, const Variables& given, const Array& mask, const Array& lengths,
+                  const Array& kept) {
+  const Dtype given_dtype = given[0].dtype(), dtype = wide(given_dtype);
+  const Variable q = cast(given[0], dtype);
+  Variable k = cast(given[1], dtype), v = cast(given[2], dtype);
   const int64_t batch = q.shape()[0], heads = q.shape()[1], n = q.shape()[2], groups = k.shape()[1],
                 keys = k.shape()[2];
   const Device& device = q.device();
@@ -57,11 +61,12 @@ Variable composed(const kernels::AttentionForm& form, const Variable& given_q, c
     seen = seen.is_defined() ? (seen * allowed).astype(Dtype::bool_) : allowed;
   };
   if (mask.is_defined() && mask.dtype() == Dtype::bool_) restrict_to(mask);
-  if (mask.is_defined() && mask.dtype() != Dtype::bool_) {
-    const Array added = mask.astype(dtype);
-    restrict_to(added != -std::numeric_limits<double>::infinity());  // as for the kernel, where all keys may be
-    scores = scores + Variable(added, false);
-  }
+  const auto add = [&](const Variable& added) {
+    restrict_to(added.array() != -std::numeric_limits<double>::infinity());  // as for the kernel, where all keys may be
+    scores = scores + added;
+  };
+  if (mask.is_defined() && mask.dtype() != Dtype::bool_) add(Variable(mask.astype(dtype), false));
+  if (given.size() > 3) add(cast(given[3], dtype));
   if (lengths.is_defined()) restrict_to(place.reshape({1, 1, 1, keys}) < lengths.reshape({batch, 1, 1, 1}));
   if (form.is_causal) {
     const Array last = host_constant([&] { return arange(n, Dtype::int64, device) + (keys - n); });
@@ -75,7 +80,7 @@ Variable composed(const kernels::AttentionForm& form, const Variable& given_q, c
   Variable weights = softmax(scores, 3);
   if (seen.is_defined()) weights = weights * Variable(seen.astype(dtype), false);
   if (kept.is_defined()) weights = weights * Variable(kept.astype(dtype), false);
-  return cast(matmul(weights, for_heads(v)), given_q.dtype());
+  return cast(matmul(weights, for_heads(v)), given_dtype);
 }
 
 // The factors that the kernel multiplies weights by.
@@ -117,8 +122,9 @@ class ScaledDotProductAttention final : public FunctionNode {
   }
 
  private:
+  bool is_optional(size_t input) const noexcept override { return input == kBias; }
   Arrays forward(const ArrayRefs& in) override {
-    retain_inputs({0, 1, 2});
+    retain_inputs({0, 1, 2, kBias});
     retain_outputs({0});
     const Device& device = in[0].device();
     const Shape& q = in[0].shape();
@@ -129,31 +135,57 @@ class ScaledDotProductAttention final : public FunctionNode {
       launch<kernels::RandomPlace>(device, state_, stream_);
     }
     if (is_recording()) {
-      const Dtype wide = in[0].dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
-      lse_ = empty({q[0], q[1], q[2]}, wide, device);
+      lse_ = empty({q[0], q[1], q[2]}, wide(in[0].dtype()), device);
     }
-    launch<kernels::Attention>(device, form_, in[0], in[1], in[2], mask_, lengths_, stream_, y, lse_);
+    launch<kernels::Attention>(device, form_, in[0], in[1], in[2], mask_beside(in[kBias], in[0], in[1]), lengths_,
+                               stream_, y, lse_);
     return {y};
+  }
+
+  // What the kernels take: they know one array that is added to scores.
+  Array mask_beside(const Array& bias, const Array& q, const Array& k) const {
+    if (!bias.is_defined()) return mask_;
+    const Shape full{q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2]};
+    if (!mask_.is_defined()) return bias.broadcast_to(full);
+    const Dtype dtype = wide(q.dtype());
+    const Array added = bias.astype(dtype).broadcast_to(full);
+    if (mask_.dtype() != Dtype::bool_) return added + mask_.astype(dtype);
+    const Array never = kusari::full({}, -std::numeric_limits<double>::infinity(), dtype, q.device());
+    return pointwise_as(dtype, kernels::Where{}, mask_, added, never.broadcast_to(full));
   }
 
   Variables backward(const Variables& gy) override {
     if (config().enable_backprop) return differentiable_gradient(gy[0]);
     const Array q = retained_input(0).array(), k = retained_input(1).array(), v = retained_input(2).array();
     const Array gq = empty_in_order(q.shape(), q), gk = empty_in_order(k.shape(), k), gv = empty_in_order(v.shape(), v);
-    launch<kernels::AttentionGradient>(q.device(), form_, q, k, v, mask_, lengths_, retained_output(0).array(), lse_,
-                                       stream_, gy[0].array(), gq, gk, gv);
-    return {gq, gk, gv};
+    const Array y = retained_output(0).array(),
+                mask = has_input(kBias) ? mask_beside(retained_input(kBias).array(), q, k) : mask_;
+    launch<kernels::AttentionGradient>(q.device(), form_, q, k, v, mask, lengths_, y, lse_, stream_, gy[0].array(), gq,
+                                       gk, gv);
+    if (!needs_grad(kBias)) return {gq, gk, gv, Variable()};
+    Shape sizes{1, 1, 1, 1};
+    for (int i = 0; i < input_shape(kBias).ndim(); ++i)
+      sizes[4 - input_shape(kBias).ndim() + i] = input_shape(kBias)[i];
+    const Array sums = empty(sizes, lse_.dtype(), q.device());
+    launch<kernels::AttentionBiasGradient>(q.device(), form_, q, k, v, mask, lengths_, y, lse_, stream_, gy[0].array(),
+                                           sums);
+    return {gq, gk, gv, sums.reshape(input_shape(kBias)).astype(input_dtype(kBias))};
   }
 
   Variables differentiable_gradient(const Variable& gy) {
-    const Variable inputs[] = {retained_input(0), retained_input(1), retained_input(2)};
+    Variables inputs{retained_input(0), retained_input(1), retained_input(2)};
+    if (has_input(kBias)) inputs.push_back(retained_input(kBias));
     const Shape& q = inputs[0].shape();
     const Array kept = form_.dropout > 0 ? factors_of(form_, state_, {q[0], q[1], q[2], inputs[1].shape()[2]},
                                                       input_dtype(0), inputs[0].device())
                                          : Array();
-    const Variable y = composed(form_, inputs[0], inputs[1], inputs[2], mask_, lengths_, kept);
-    return grad({&y, 1}, inputs, {.grad_outputs = {&gy, 1}, .enable_double_backprop = true});
+    const Variable y = composed(form_, inputs, mask_, lengths_, kept);
+    Variables gradients = grad({&y, 1}, inputs, {.grad_outputs = {&gy, 1}, .enable_double_backprop = true});
+    gradients.resize(4);
+    return gradients;
   }
+
+  static constexpr int kBias = 3;
 
   kernels::AttentionForm form_;
   Array mask_, lengths_, lse_, stream_;
@@ -190,16 +222,23 @@ void check(const Variable& q, const Variable& k, const Variable& v, const Attent
   if (options.scale) argument::finite_positive(call, "scale", *options.scale);
   argument::zero_to_below_one(call, "dropout", options.dropout);
   const Shape full{qs[0], qs[1], qs[2], ks[2]};
+  const auto check_broadcast = [&](const char* argument, const Shape& shape) {
+    bool fits = shape.ndim() <= 4;
+    for (int i = 0; fits && i < shape.ndim(); ++i) {
+      const int64_t size = shape[shape.ndim() - 1 - i];
+      fits = size == 1 || size == full[3 - i];
+    }
+    if (!fits) refuse_shape(argument, shape, "it must broadcast to " + to_string(full));
+  };
   if (const Array& mask = options.mask; mask.is_defined()) {
     if (mask.dtype() != Dtype::bool_ && !mask.is_floating()) {
       throw TypeError(std::string(call) + ": mask has dtype " + name(mask.dtype()) + ": it must be bool or floating");
     }
-    bool fits = mask.ndim() <= 4;
-    for (int i = 0; fits && i < mask.ndim(); ++i) {
-      const int64_t size = mask.shape()[mask.ndim() - 1 - i];
-      fits = size == 1 || size == full[3 - i];
-    }
-    if (!fits) refuse_shape("mask", mask.shape(), "it must broadcast to " + to_string(full));
+    check_broadcast("mask", mask.shape());
+  }
+  if (options.bias.is_defined()) {
+    expect_floating(options.bias, call, "bias");
+    check_broadcast("bias", options.bias.shape());
   }
   if (const Array& lengths = options.lengths; lengths.is_defined()) {
     if (lengths.shape() != Shape{qs[0]})
@@ -221,7 +260,7 @@ Variable scaled_dot_product_attention(const Variable& q, const Variable& k, cons
   const Shape full{q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2]};
   const Array mask = options.mask.is_defined() ? options.mask.broadcast_to(full) : Array();
   const Array lengths = options.lengths.is_defined() ? options.lengths.astype(Dtype::int64).contiguous() : Array();
-  return apply<ScaledDotProductAttention>({q, k, v}, form, mask, lengths);
+  return apply<ScaledDotProductAttention>({q, k, v, options.bias}, form, mask, lengths);
 }
 
 }  // namespace kusari::functions

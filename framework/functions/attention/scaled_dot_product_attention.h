@@ -12,6 +12,10 @@ struct AttentionOptions {
   /// Broadcast to (B, heads, n, keys): bool, true where a query sees a key, or floating, added to the scores; it gets
   /// no gradient.
   Array mask = {};
+  /// Added to the scores: floating, broadcast to (B, heads, n, keys), as learnt biases of relative places are
+  /// (1, heads, n, keys). It gets a gradient of its own shape. Beside a mask the two are put together in memory, one
+  /// number for each score; alone it costs none, and lengths hide padding at no such price.
+  Variable bias = {};
   Array lengths = {};  ///< (B), integers: keys of each sequence that there are; all when undefined
   /// A query sees no key behind its own place. With more keys than queries these are the last ones: query i is at the
   /// place of key (keys - n) + i, as where keys come from a cache.
@@ -20,11 +24,11 @@ struct AttentionOptions {
   double dropout = 0;                          ///< in [0, 1), of the weights, when config.train
 };
 
-/// softmax(scale q k^T) v for each head, without a matrix of all weights in memory: y[b, h, i] = sum_j w_ij v[b, g, j].
-/// q: (B, heads, n, D). k: (B, groups, keys, D), v: (B, groups, keys, E), heads a multiple of groups, each of which
-/// serves heads / groups neighbouring heads. One floating dtype, any strides. Returns (B, heads, n, E). A query that
-/// sees no key gives zeros. Throws TypeError when shapes or dtypes do not fit, ValueError for other options.
-/// Differentiable to any order by q, k and v. Vaswani et al. 2017, Dao et al. 2022;
+/// softmax(scale q k^T + bias) v for each head, without a matrix of all weights in memory: y[b, h, i] = sum_j w_ij v[b,
+/// g, j]. q: (B, heads, n, D). k: (B, groups, keys, D), v: (B, groups, keys, E), heads a multiple of groups, each of
+/// which serves heads / groups neighbouring heads. One floating dtype, any strides. Returns (B, heads, n, E). A query
+/// that sees no key gives zeros. Throws TypeError when shapes or dtypes do not fit, ValueError for other options.
+/// Differentiable to any order by q, k, v and bias. Vaswani et al. 2017, Dao et al. 2022;
 /// torch.nn.functional.scaled_dot_product_attention.
 KUSARI_API Variable scaled_dot_product_attention(const Variable& q, const Variable& k, const Variable& v,
                                                  const AttentionOptions& options = {});

@@ -76,7 +76,8 @@ Variable MultiHeadAttention::heads_of(const Variable& x, int64_t count) const {
 Variable MultiHeadAttention::attend(const Variable& q, const Variable& k, const Variable& v, const AttentionCall& call,
                                     bool is_causal) const {
   const Variable y = functions::scaled_dot_product_attention(
-      q, k, v, {.mask = call.mask, .lengths = call.lengths, .is_causal = is_causal, .dropout = dropout});
+      q, k, v,
+      {.mask = call.mask, .bias = call.bias, .lengths = call.lengths, .is_causal = is_causal, .dropout = dropout});
   const Shape& shape = y.shape();
   return out(functions::reshape(functions::transpose(y, {0, 2, 1, 3}), {shape[0], shape[2], width_}), 2);
 }

@@ -23,6 +23,7 @@ struct MultiHeadAttentionOptions {
 /// Options of one call.
 struct AttentionCall {
   Array mask = {};     ///< as in F::scaled_dot_product_attention
+  Variable bias = {};  ///< likewise, with its gradient
   Array lengths = {};  ///< likewise
   /// Keys and values of the places before, which those of x join; of attention to a memory those of the memory.
   KVCacheLayer* cache = nullptr;

@@ -26,7 +26,7 @@ TransformerDecoderBlock::TransformerDecoderBlock(int64_t width, int64_t heads, c
 
 Variable TransformerDecoderBlock::operator()(const Variable& x, const Variable& memory, const DecoderCall& call) const {
   const LinkCall hooked(*this);
-  const AttentionCall own{.mask = call.mask, .lengths = call.lengths, .cache = call.cache};
+  const AttentionCall own{.mask = call.mask, .bias = call.bias, .lengths = call.lengths, .cache = call.cache};
   const AttentionCall across{.mask = call.memory_mask, .lengths = call.memory_lengths, .cache = call.memory_cache};
   const Variable seen = added(ln_1, x, [&](const Variable& z) { return attn(z, own); });
   const Variable read = added(ln_cross, seen, [&](const Variable& z) { return cross_attn(z, memory, across); });

@@ -14,6 +14,7 @@ namespace kusari::links {
 /// Options of one call.
 struct DecoderCall {
   Array mask = {};                ///< of the attention of x to itself, as in F::scaled_dot_product_attention
+  Variable bias = {};             ///< likewise
   Array lengths = {};             ///< likewise
   Array memory_mask = {};         ///< of the attention to memory: broadcast to (B, heads, T, S)
   Array memory_lengths = {};      ///< (B), integers: places of each memory that there are, the rest being padding

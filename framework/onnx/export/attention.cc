@@ -47,6 +47,7 @@ void write_attention(const NodeWriter& w) {
   if (options.real("dropout") > 0) w.refuse("dropout of attention's weights has no ONNX operator");
   const std::string turned = w.make("Transpose", {for_heads(1)}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
   std::string scores = w.make("Mul", {w.make("MatMul", {w.input(0), turned}), w.scalar(options.real("scale"), dtype)});
+  if (w.has_input(3)) scores = w.make("Add", {scores, w.cast(w.input(3), w.input_dtype(3), dtype)});
   std::string seen;  // true where a query sees a key
   const auto restrict_to = [&](const std::string& allowed) {
     seen = seen.empty() ? allowed : w.make("And", {seen, allowed});

@@ -40,6 +40,11 @@ struct Case {
     if (options.mask.is_defined()) {
       mask = options.mask.broadcast_to({s.batch, s.heads, s.n, s.keys}).astype(Dtype::float64).to_vector<double>();
     }
+    Values bias;
+    if (options.bias.is_defined()) {
+      const Array whole = options.bias.array().broadcast_to({s.batch, s.heads, s.n, s.keys});
+      bias = whole.astype(Dtype::float64).to_vector<double>();
+    }
     std::vector<int64_t> lengths(static_cast<size_t>(s.batch), s.keys);
     if (options.lengths.is_defined()) lengths = options.lengths.to_vector<int64_t>();
     const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(s.width)));
@@ -66,6 +71,7 @@ struct Case {
                 score += m;
               }
             }
+            if (!bias.empty()) score += bias[static_cast<size_t>(((batch * s.heads + h) * s.n + i) * s.keys + j)];
             sum += weights[static_cast<size_t>(j)] = std::exp(score);
           }
           for (int64_t e = 0; e < s.value_width; ++e) {
@@ -163,14 +169,109 @@ TEST_CASE("gradients of scaled_dot_product_attention") {
 }
 
 // The kernel's gradients are those of functions, which can be differentiated again.
-void check_orders(const Case& c) {
-  const Variable inputs[] = {c.q, c.k, c.v};
+void check_orders(const Case& c, double factor = 10) {
+  Variables inputs{c.q, c.k, c.v};
+  if (c.options.bias.is_defined()) inputs.push_back(c.options.bias);
   const auto gradients = [&](bool second_order) {
-    const Variable y = c.run();
-    return grad({&y, 1}, inputs, {.enable_double_backprop = second_order});
+    random::seed(7);
+    const Variable y = c.run(), seed(uniform(y.shape(), -1, 1, 11), false);
+    return grad({&y, 1}, inputs, {.grad_outputs = {&seed, 1}, .enable_double_backprop = second_order});
   };
   const Variables got = gradients(false), expected = gradients(true);
-  for (size_t i = 0; i < 3; ++i) check_close(got[i].array(), inputs[i].shape(), expected[i].to_vector<double>(), 10);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    CAPTURE(i);
+    check_close(got[i].array(), inputs[i].shape(), expected[i].to_vector<double>(), factor);
+  }
+}
+
+const Shape kBiasShapes[] = {{2, 4, 5, 7}, {1, 4, 5, 7}, {2, 1, 5, 7}, {5, 7}, {4, 1, 7}, {4, 5, 1}, {1}, {}};
+
+TEST_CASE("scaled_dot_product_attention: a bias that is added to scores") {
+  const Sizes s{2, 4, 2, 5, 7, 3, 3};
+  for (const Shape& shape : kBiasShapes) {
+    CAPTURE(shape);
+    const Variable bias(uniform(shape, -2, 2, 9));
+    Case(s, {.bias = bias}).check();
+    Case(s, {.bias = bias, .is_causal = true}).check();
+    Case(s, {.mask = bools({2, 1, 1, 7}, 3), .bias = bias}).check();
+    Case(s, {.mask = uniform({2, 1, 5, 7}, -2, 2, 4), .bias = bias, .scale = 0.3}).check();
+  }
+  const Variable bias(uniform({4, 5, 7}, -2, 2, 9));
+  Case(s, {.bias = bias, .lengths = array<int64_t>({0, 5}, test_device())}).check();
+  for (const Dtype dtype : kFloatingDtypes) {
+    for (const Dtype of_bias : kFloatingDtypes) {
+      Case({2, 2, 1, 9, 9, 8, 8}, {.bias = Variable(uniform({2, 9, 9}, -2, 2, 9).astype(of_bias))}, dtype).check(10);
+    }
+  }
+}
+
+TEST_CASE("gradients of scaled_dot_product_attention by a bias, of its own shape") {
+  const Sizes s{2, 4, 2, 5, 7, 3, 3};
+  for (const Shape& shape : kBiasShapes) {
+    CAPTURE(shape);
+    const Variable bias(uniform(shape, -2, 2, 9));
+    const Array lengths = array<int64_t>({7, 4}, test_device());
+    check_orders(Case(s, {.bias = bias}), 100);
+    check_orders(Case(s, {.bias = bias, .is_causal = true, .scale = 2}), 100);
+    check_orders(Case(s, {.mask = bools({2, 1, 1, 7}, 3), .bias = bias, .lengths = lengths}), 100);
+    check_orders(Case(s, {.mask = uniform({5, 7}, -2, 2, 4), .bias = bias, .dropout = 0.3}), 100);
+  }
+  // Over several blocks.
+  const Case large({1, 4, 2, 140, 300, 8, 6},
+                   {.bias = Variable(uniform({1, 1, 140, 300}, -2, 2, 9)), .is_causal = true});
+  check_orders(large, 1000);
+  check_orders(Case({3, 2, 2, 140, 300, 8, 6}, {.bias = Variable(uniform({2, 140, 300}, -2, 2, 9))}), 1000);
+  // Against differences, and of second order.
+  const Case c({2, 2, 1, 3, 4, 2, 3}, {.mask = bools({2, 1, 1, 4}, 3)});
+  check_gradients(
+      [&](const Variable& q, const Variable& k, const Variable& v, const Variable& bias) {
+        F::AttentionOptions options = c.options;
+        options.bias = bias;
+        const Variable y = F::scaled_dot_product_attention(q, k, v, options);
+        return F::sum(y * y);
+      },
+      c.q.array(), c.k.array(), c.v.array(), uniform({2, 3, 4}, -1, 1, 5));
+}
+
+TEST_CASE("the gradient of a bias: by the bias alone, in its dtype, 0 where a query sees nothing") {
+  const double never = -std::numeric_limits<double>::infinity();
+  const Variable bias(array<double>({0, never, 1, never, never, never, never, 0, 0}, {3, 3}, test_device()));
+  check_orders(Case({1, 2, 1, 3, 3, 4, 2}, {.bias = bias}));
+
+  Case c({2, 2, 1, 6, 9, 8, 8}, {.bias = Variable(uniform({2, 6, 9}, -1, 1, 4))});
+  const auto gradient = [&] {
+    const Variable y = c.run(), loss = F::sum(y * y);
+    return grad({&loss, 1}, {&c.options.bias, 1})[0];
+  };
+  const Values expected = gradient().to_vector<double>();
+  for (Variable* x : {&c.q, &c.k, &c.v}) *x = Variable(x->array(), false);
+  CHECK(gradient().to_vector<double>() == expected);
+  const Case wide = c;
+  for (const Dtype dtype : kFloatingDtypes) {
+    CAPTURE(name(dtype));
+    c.q = Variable(wide.q.array().astype(dtype), false);
+    c.k = Variable(wide.k.array().astype(dtype), false);
+    c.v = Variable(wide.v.array().astype(dtype), false);
+    c.options.bias = Variable(c.options.bias.array().astype(Dtype::float32));
+    const Variable g = gradient();
+    CHECK(g.dtype() == Dtype::float32);
+    const Values got = g.to_vector<double>();
+    for (size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - expected[i]) < (is_half(dtype) ? 0.03 : 1e-5));
+  }
+}
+
+TEST_CASE("the gradient of a bias has the same bits for any number of threads") {
+  const Case c({3, 2, 2, 70, 270, 8, 8}, {.bias = Variable(uniform({2, 70, 1}, -1, 1, 4)), .dropout = 0.2});
+  const int before = num_threads();
+  std::vector<Values> runs;
+  for (const int threads : {1, 3}) {
+    set_num_threads(threads);
+    random::seed(3);
+    const Variable y = c.run(), loss = F::sum(y * y);
+    runs.push_back(grad({&loss, 1}, {&c.options.bias, 1})[0].to_vector<double>());
+  }
+  set_num_threads(before);
+  CHECK(runs[0] == runs[1]);
 }
 
 TEST_CASE("gradients of any order at queries that a floating mask lets see nothing") {
@@ -313,6 +414,7 @@ TEST_CASE("the memory of attention, forward and backward, grows as the sequence 
   };
   F::AttentionOptions options;
   SUBCASE("") {}
+  SUBCASE("bias") { options.bias = Variable(zeros({}, Dtype::float32, get_device("cpu"))); }
   SUBCASE("causal") { options.is_causal = true; }
   SUBCASE("dropout") { options.dropout = 0.1; }
   peak(128, options);  // what threads keep for themselves is there from now on
@@ -344,6 +446,10 @@ TEST_CASE("arguments that scaled_dot_product_attention refuses") {
     c.options.mask = bools({3, 4}, 2);
   });
   refuse("mask has dtype int32", [](Case& c) { c.options.mask = ones({3, 5}, Dtype::int32, test_device()); });
+  refuse("bias has shape (2, 1): it must broadcast to (2, 4, 3, 5)", [](Case& c) {
+    c.options.bias = Variable(zeros({2, 1}, Dtype::float32, test_device()));
+  });
+  refuse("bias has dtype int64", [](Case& c) { c.options.bias = Variable(int_ones({3, 5}), false); });
   refuse("lengths has shape (3,): it must be (2,)", [](Case& c) { c.options.lengths = int_ones({3}); });
   refuse("dropout is 1: it must be", [](Case& c) { c.options.dropout = 1; });
   refuse("scale is 0", [](Case& c) { c.options.scale = 0; });

@@ -6,17 +6,20 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/amp/autocast.h"
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/random.h"
 #include "kusari/framework/functions/array/transpose.h"
 #include "kusari/framework/functions/attention/scaled_dot_product_attention.h"
 #include "kusari/framework/functions/connection/linear.h"
+#include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/links/attention/generate.h"
 #include "kusari/framework/links/attention/kv_cache.h"
 #include "kusari/framework/links/attention/multi_head_attention.h"
 #include "kusari/framework/links/attention/transformer_block.h"
+#include "kusari/framework/links/attention/transformer_decoder_block.h"
 #include "kusari/framework/links/chain_list.h"
 #include "kusari/framework/links/connection/embed_id.h"
 #include "kusari/framework/links/link_hooks/weight_standardization.h"
@@ -84,6 +87,24 @@ TEST_CASE("MultiHeadAttention: attention of each head between two products") {
   const L::MultiHeadAttention open(6, 3);
   check_equal(open(x, x), open(x));
   CHECK(open(x, drawn({2, 7, 6})).shape() == Shape{2, 4, 6});
+}
+
+TEST_CASE("MultiHeadAttention adds a bias to its scores, which learns") {
+  const L::MultiHeadAttention mha(6, 3);
+  const Variable x = drawn({2, 4, 6}), bias = drawn({1, 3, 4, 4}, 5);
+  check_equal(mha(x, {.bias = bias}), mha(x, {.mask = bias.array()}));
+  check_equal(mha(x, x, {.bias = bias}), mha(x, {.mask = bias.array()}));
+  const Variable y = mha(x, {.bias = bias});
+  functions::sum(y * y).backward();
+  REQUIRE(bias.grad().is_defined());
+  // Softmax does not see what all of a query's scores get.
+  for (const float sum : functions::sum(Variable(bias.grad()), Axes{3}).to_vector<float>()) {
+    CHECK(std::abs(sum) < 1e-5);
+  }
+  CHECK(functions::sum(Variable(bias.grad() * bias.grad())).item<float>() > 1e-6);
+  const L::TransformerDecoderBlock decoder(6, 3);
+  const Variable memory = drawn({2, 5, 6}, 2);
+  check_equal(decoder(x, memory, {.bias = bias}), decoder(x, memory, {.mask = bias.array()}));
 }
 
 TEST_CASE("transformer blocks give the same with a cache, place by place") {
@@ -167,6 +188,34 @@ TEST_CASE("transformers train, define-by-run and as static graphs") {
       size_t i = 0;
       for (Parameter* p : model.params()) CHECK(p->grad().to_vector<float>() == expected[i++]);
     }
+  }
+}
+
+/// Attention with a learnt bias of relative places.
+class Relative : public Chain {
+ public:
+  Variable operator()(const Variable& x) const { return attn(x, {.mask = seen, .bias = bias}); }
+  Child<L::MultiHeadAttention> attn{*this, "attn", 6, 3};
+  Parameter bias{*this, "bias", {1, 3, 4, 4}, 0.5};
+  Array seen = array<uint8_t>({1, 1, 1, 0}).astype(Dtype::bool_);
+};
+
+TEST_CASE("a bias of relative places learns, in 16 bits and as a static graph") {
+  Relative model;
+  auto graph = static_graph(model);
+  for (int round = 0; round < 3; ++round) {
+    const Variable x(drawn({2, 4, 6}, round).array(), false);
+    const auto train = [&](const auto& call) {
+      model.cleargrads();
+      const Variable y = call(x);
+      functions::sum(y * y).backward();
+      return model.bias.grad().to_vector<float>();
+    };
+    const std::vector<float> expected = train(model);
+    CHECK(train([&](const Variable& in) { return graph(in); }) == expected);
+    const amp::Autocast autocast({.dtype = Dtype::bfloat16});
+    const std::vector<float> got = train(model);
+    for (size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - expected[i]) < 0.05);
   }
 }
 
