@@ -451,6 +451,7 @@
 #include "kusari/framework/links/link_hooks/spectral_normalization.h"
 #include "kusari/framework/links/link_hooks/timer_hook.h"
 #include "kusari/framework/links/link_hooks/weight_hook.h"
+#include "kusari/framework/links/link_hooks/weight_normalization.h"
 #include "kusari/framework/links/link_hooks/weight_standardization.h"
 #include "kusari/framework/links/loss/adaptive_softmax.h"
 #include "kusari/framework/links/loss/binary_hierarchical_softmax.h"

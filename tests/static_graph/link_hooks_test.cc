@@ -10,6 +10,7 @@
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/links/link_hooks/spectral_normalization.h"
+#include "kusari/framework/links/link_hooks/weight_normalization.h"
 #include "kusari/framework/links/link_hooks/weight_standardization.h"
 #include "kusari/framework/links/sequential.h"
 #include "kusari/framework/static_graph/static_graph.h"
@@ -21,20 +22,25 @@ namespace {
 
 class HookedNet : public Chain {
  public:
-  HookedNet() : l1{*this, "l1", 3, 4}, l2{*this, "l2", 4, 2} {
+  HookedNet() : l1{*this, "l1", 3, 4}, l2{*this, "l2", 4, 3}, l3{*this, "l3", kInfer, 2} {
     l1.add_hook(link_hooks::SpectralNormalization({.use_gamma = true}));
     l2.add_hook(link_hooks::WeightStandardization());
+    l3.add_hook(link_hooks::WeightNormalization());
   }
   Variable operator()(const Variable& x) {
     ++calls;
-    return l2(functions::relu(l1(x)));
+    return l3(functions::relu(l2(functions::relu(l1(x)))));
   }
-  Child<L::Linear> l1, l2;
+  Child<L::Linear> l1, l2, l3;
   int calls = 0;
 };
 
 TEST_CASE("what hooks do to weights is replayed") {
-  HookedNet plain, recorded(plain);
+  random::seed(5);
+  HookedNet plain;
+  plain(full({2, 3}, 0.25, Dtype::float32, Device()));
+  HookedNet recorded(plain);
+  plain.calls = recorded.calls = 0;
   auto graph = static_graph(recorded);
   optimizers::MomentumSGD one(0.1), other(0.1);
   one.setup(plain);

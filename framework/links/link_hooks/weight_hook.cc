@@ -15,16 +15,16 @@ void WeightHook::added(Link* link) {
   weight(*link);
 }
 
-Parameter& WeightHook::weight(Link& link) const {
+Parameter& WeightHook::parameter(Link& link, const std::string& wanted) const {
   Parameter* found = nullptr;
   LinkWalk::members(link, [&](const LinkMember& member) {
-    if (member.kind == detail::MemberKind::parameter && member.name == weight_name_) {
+    if (member.kind == detail::MemberKind::parameter && member.name == wanted) {
       found = &LinkWalk::parameter(link, member);
     }
   });
   if (found != nullptr) return *found;
-  throw ValueError(std::string(name()) + ": the link " + detail::class_name(link) + " has no parameter '" +
-                   weight_name_ + "'");
+  throw ValueError(std::string(name()) + ": the link " + detail::class_name(link) + " has no parameter '" + wanted +
+                   "'");
 }
 
 void WeightHook::forward_preprocess(Link& link) {

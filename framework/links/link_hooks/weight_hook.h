@@ -21,7 +21,9 @@ class KUSARI_API WeightHook : public LinkHook {
  protected:
   explicit WeightHook(std::string weight_name) : weight_name_{std::move(weight_name)} {}
   const std::string& weight_name() const noexcept { return weight_name_; }
-  Parameter& weight(Link& link) const;
+  /// Throws ValueError when the link has none of that name.
+  Parameter& parameter(Link& link, const std::string& name) const;
+  Parameter& weight(Link& link) const { return parameter(link, weight_name_); }
   /// What the link computes with. `weight` has its shape.
   virtual Variable transformed(Link& link, const Variable& weight) = 0;
 
