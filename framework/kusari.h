@@ -500,6 +500,7 @@
 #include "kusari/framework/quantization/method.h"
 #include "kusari/framework/quantization/quantizable_call.h"
 #include "kusari/framework/quantization/quantized.h"
+#include "kusari/framework/serializers/arrays.h"
 #include "kusari/framework/serializers/dictionary.h"
 #include "kusari/framework/serializers/hdf5.h"
 #include "kusari/framework/serializers/npy_file.h"
