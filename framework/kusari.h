@@ -383,6 +383,7 @@
 #include "kusari/framework/functions/rnn/slstm.h"
 #include "kusari/framework/functions/rnn/tree_lstm.h"
 #include "kusari/framework/functions/util/forget.h"
+#include "kusari/framework/functions/util/jacobian.h"
 #include "kusari/framework/inference/inference_session.h"
 #include "kusari/framework/initializers/constant.h"
 #include "kusari/framework/initializers/fan_option.h"

@@ -580,6 +580,17 @@ TEST_CASE("how to: threads") {
   for (const int c : classes) CHECK((c >= 0 && c < 3));
 }
 
+TEST_CASE("how to: derivatives of derivatives") {
+  const Variable x(array<double>({1, 2})), v(array<double>({1, 0}));
+
+  const Variable y = x * x * x;
+  const Array J = F::jacobian(y, x).array();  // a row for each element of y
+  const Variables Hv = F::hessian_vector_product(F::sum(y), {&x, 1}, {&v, 1});
+
+  CHECK(J.to_vector<double>() == std::vector<double>{3, 0, 0, 12});
+  CHECK(Hv[0].to_vector<double>() == std::vector<double>{6, 0});
+}
+
 TEST_CASE("how to: tests") { CHECK_NOTHROW(SquareTest().run()); }
 
 }  // namespace
