@@ -288,7 +288,7 @@ if(test_support_sources)
   endif()
   # And on the device that the processor plays.
   if(KUSARI_WITH_CUDA_EMULATED)
-    foreach(folder amp functions optimizers quantization)
+    foreach(folder amp functions optimizers quantization xp)
       add_test(NAME ${folder}_emulated COMMAND test_${folder})
       set_tests_properties(${folder}_emulated PROPERTIES LABELS unit)
       kusari_emulate_cuda(${folder}_emulated 1 KUSARI_TEST_DEVICE=cuda:0)

@@ -1,6 +1,7 @@
 #include "kusari/framework/kernels/decompositions.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "kusari/cuda/kernels/jacobi.cuh"
 #include "kusari/cuda/kernels/launch.cuh"
@@ -239,6 +240,7 @@ void log_determinant(In a, Out sign, Out log) {
 }
 
 void qr_decomposition(In a, Out q, Out r) {
+  if (q->size() == 0 && r->size() == 0) return;  // of however many matrices
   in_matrix_type(*a, [&]<class T>() {
     const Matrices<T> from(overwritable<T>(*a)), to_q(*q), to_r(*r);
     if (from.count() == 0) return;
@@ -250,7 +252,21 @@ void qr_decomposition(In a, Out q, Out r) {
   });
 }
 
+void set_identity(const Array& matrices) {
+  if (matrices.size() == 0) return;
+  const auto n = static_cast<size_t>(matrices.shape(-1));
+  std::vector<float> rows(n * n);
+  for (size_t i = 0; i < n; ++i) rows[i * (n + 1)] = 1;
+  const Shape shape{matrices.shape(-1), matrices.shape(-1)};
+  matrices.copy_from(from_host(rows.data(), shape, Dtype::float32, matrices.device()).broadcast_to(matrices.shape()));
+}
+
 void singular_value_decomposition(In a, Out u, Out s, Out vt) {
+  if (s->size() == 0) {  // the factors of matrices without rows or columns
+    if (u) set_identity(*u);
+    if (vt) set_identity(*vt);
+    return;
+  }
   in_matrix_type(*a, [&]<class T>() {
     const Matrices<T> from(*a), to_s(s->expand_dims(-2));
     if (from.count() == 0) return;

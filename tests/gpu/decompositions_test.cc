@@ -144,5 +144,26 @@ TEST_CASE("decompositions: singular factors of matrices without full rank") {
   }
 }
 
+TEST_CASE("decompositions: matrices without elements") {
+  const auto device = gpu_device();
+  if (!device) return;
+  const auto svd = [](const Array& a) {
+    const auto result = xp::svd(a);
+    return std::vector<Array>{result.u, result.s, result.vt};
+  };
+  const auto qr = [](const Array& a) {
+    const auto result = xp::qr(a, {.complete = true});
+    return std::vector<Array>{result.q, result.r};
+  };
+  for (const Shape& shape : {Shape{0, 2}, Shape{2, 0}, Shape{3, 0, 2}, Shape{0, 2, 2}, Shape{0, 0}}) {
+    CAPTURE(to_string(shape));
+    check_on_gpu(*device, svd, 1, zeros(shape, Dtype::float32));
+    check_on_gpu(*device, qr, 1, zeros(shape, Dtype::float32));
+  }
+  const Shape many{int64_t{1} << 40, 0, 0};
+  CHECK(xp::qr(zeros(many, Dtype::float32, *device)).q.shape() == many);
+  CHECK(xp::svd(zeros(many, Dtype::float32, *device)).u.shape() == many);
+}
+
 }  // namespace
 }  // namespace kusari::testing

@@ -52,11 +52,4 @@ void check_equal(const Array& y, const Expected& expected, double tolerance = 0)
   check_equal(y, expected.shape(), numbers(expected), tolerance);
 }
 
-/// Whether the test's device lacks what only the CPU has, so that the test is to be left.
-inline bool is_cpu_only(const char* call) {
-  if (test_device().is_cpu()) return false;
-  skip(std::string(call) + " is computed on the CPU only");
-  return true;
-}
-
 }  // namespace kusari::testing

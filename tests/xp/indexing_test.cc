@@ -40,7 +40,6 @@ TEST_CASE("xp::at reads by NumPy's rules") {
 }
 
 TEST_CASE("xp::at writes where it reads") {
-  if (is_cpu_only("xp::set_item by integer arrays")) return;
   const Shape shape = {3, 4, 5};
   const Array rows = array<int64_t>({2, 0, -1}), columns = array<int64_t>({1, 3, 0});
   const Array mask = integers(shape, 0, 1, 5, Dtype::bool_), first = integers({3}, 0, 1, 6, Dtype::bool_);
@@ -99,7 +98,6 @@ TEST_CASE("xp::at assigns in place, broadcasting and converting") {
   check_equal(line, {5}, {0, 0, 1, 2, 3});
   CHECK_THROWS_AS(xp::at(line.at(0).expand_dims(0).broadcast_to({3}), Slice{1, {}}) = 1, ValueError);
   // Of several values for one element the last one stays.
-  if (is_cpu_only("xp::set_item by integer arrays")) return;
   xp::at(x, 0, array<int64_t>({1, 1, 1})) = array<float>({4, 5, 6});
   CHECK(numbers(x)[1] == 6);
   xp::at(line, array<int64_t>({4, 3, 2, 1, 0})) = line;
@@ -123,14 +121,14 @@ TEST_CASE("xp::take, put, take_along_axis, nonzero and compress") {
   CHECK(xp::argwhere(array(1.0)).shape() == Shape{1, 0});
   check_equal(xp::compress(x < 2, x), {2}, {0, 1});
   CHECK_THROWS_AS(xp::compress(x, x), TypeError);
-  if (is_cpu_only("xp::put")) return;
-  CHECK_THROWS_AS(xp::take(x, array<int64_t>({12})), IndexError);
+  const bool tells_at_once = test_device().is_cpu();  // an index that is out of range
+  if (tells_at_once) CHECK_THROWS_AS(xp::take(x, array<int64_t>({12})), IndexError);
   xp::put(x, array<int64_t>({0, -1, 5}), array<int64_t>({7, 8}));
   CHECK(numbers(x)[0] == 7);
   CHECK(numbers(x)[11] == 8);
   CHECK(numbers(x)[5] == 7);  // values begin again
   xp::put(x.transpose(), array<int64_t>({1}), array(9.0));
   CHECK(numbers(x)[4] == 9);
-  CHECK_THROWS_AS(xp::put(x, array<int64_t>({12}), array(1.0)), IndexError);
+  if (tells_at_once) CHECK_THROWS_AS(xp::put(x, array<int64_t>({12}), array(1.0)), IndexError);
   CHECK_THROWS_AS(xp::put(x, array<int64_t>({1}), zeros({0})), ValueError);
 }
