@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/xp/creation.h"
 #include "kusari/framework/xp/linear_algebra.h"
 #include "kusari/tests/gpu/testing.h"
