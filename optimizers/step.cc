@@ -169,8 +169,9 @@ void Optimizer::Step::run_guarded(const Array& guard, const Array& loss_scale) {
   prepare_clocks();
   find_scales(loss_scale);
   assign_parts();
-  find_masters(has_hooks());
-  if (has_hooks()) unscale(false);
+  const bool is_hooked = has_hooks();
+  find_masters(is_hooked);
+  if (is_hooked) unscale(false);
   list_stepped();
   call_hooks(HookTiming::pre);
   prepare_clocks();  // of what hooks have frozen or thawed

@@ -102,8 +102,10 @@ Variable FunctionNode::retained_output(size_t i) {
 namespace {
 
 bool any_requires_grad(std::span<const Variable* const> inputs) noexcept {
-  return std::any_of(inputs.begin(), inputs.end(),
-                     [](const Variable* v) { return v->is_defined() && v->node()->requires_grad; });
+  for (const Variable* const v : inputs) {  // there are few: std::any_of takes four at a time
+    if (v->is_defined() && v->node()->requires_grad) return true;
+  }
+  return false;
 }
 
 // Whether an input is absent.
@@ -165,7 +167,7 @@ void detail::set_undefined_input_explainer(UndefinedInputExplainer explainer) no
 }
 
 bool FunctionApplication::wants_graph(std::span<const Variable* const> inputs) noexcept {
-  return any_requires_grad(inputs) && config().enable_backprop;
+  return config().enable_backprop && any_requires_grad(inputs);
 }
 
 // Throws TypeError for an absent input that the function needs, although its rules may not have missed it.

@@ -60,20 +60,12 @@ void type_check::Argument::throw_absent() const {
   throw TypeError(std::string("F::") + function_ + ": " + name_ + " is not given: it is required");
 }
 
-size_t TypeCheck::size() const noexcept { return inputs_->size(); }
-
 type_check::Argument TypeCheck::make(const char* name, size_t i) const {
-  if (i >= inputs_->size() || answer_ != nullptr) [[unlikely]]
-    return make_for_answer(name, i);
-  return {function_, name, &(*inputs_)[i]};
-}
-
-type_check::Argument TypeCheck::make_for_answer(const char* name, size_t i) const {
   if (i >= inputs_->size()) {
     throw TypeError(std::string("F::") + function_ + ": it got " + std::to_string(inputs_->size()) +
                     " inputs: " + name + " is missing");
   }
-  if (i != answer_->input) return {function_, name, &(*inputs_)[i]};
+  if (answer_ == nullptr || i != answer_->input) return {function_, name, &(*inputs_)[i]};
   answer_->name = name;
   return {function_, name, &(*inputs_)[i], &answer_->is_optional};
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "kusari/framework/autograd/array_refs.h"
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
 
@@ -16,8 +17,6 @@
 // A rule holds names and numbers; text is made only when it is broken.
 
 namespace kusari {
-
-class ArrayRefs;
 
 namespace type_check {
 
@@ -158,11 +157,13 @@ class KUSARI_API TypeCheck {
   TypeCheck(const char* function, const ArrayRefs& inputs, Answer& answer) noexcept
       : function_{function}, inputs_{&inputs}, answer_{&answer} {}
 
-  size_t size() const noexcept;
+  size_t size() const noexcept { return inputs_->size(); }
   template <class... Names>
   std::array<type_check::Argument, sizeof...(Names)> args(Names... names) const {
     size_t i = 0;
-    return {make(names, i++)...};
+    if (sizeof...(Names) > inputs_->size() || answer_ != nullptr) [[unlikely]]
+      return {make(names, i++)...};
+    return {type_check::Argument(function_, names, &(*inputs_)[i++])...};
   }
   /// Argument i of a function with any number of them; `name` must outlive the check.
   type_check::Argument arg(const char* name, size_t i) const { return make(name, i); }
@@ -176,7 +177,6 @@ class KUSARI_API TypeCheck {
 
  private:
   type_check::Argument make(const char* name, size_t i) const;
-  type_check::Argument make_for_answer(const char* name, size_t i) const;
   std::string with_index(std::string text, const Array* spoken_of) const;
   [[noreturn]] void fail(const type_check::NumberRule& rule) const;
   [[noreturn]] void fail(const type_check::PairRule& rule) const;

@@ -30,11 +30,12 @@ struct bfloat16 {
   friend bool operator==(bfloat16 a, bfloat16 b) { return static_cast<float>(a) == static_cast<float>(b); }
 };
 
-/// Size of one element in bytes.
-constexpr int64_t itemsize(Dtype dtype) {
-  constexpr uint8_t kSizes[kDtypeCount] = {1, 1, 1, 4, 8, 2, 2, 4, 8};
-  return kSizes[static_cast<int>(dtype)];
+namespace detail {
+inline constexpr uint8_t kItemSizes[kDtypeCount] = {1, 1, 1, 4, 8, 2, 2, 4, 8};
 }
+
+/// Size of one element in bytes.
+constexpr int64_t itemsize(Dtype dtype) { return detail::kItemSizes[static_cast<int>(dtype)]; }
 constexpr bool is_floating(Dtype dtype) { return dtype >= Dtype::float16; }
 /// Integers and bool.
 constexpr bool is_integral(Dtype dtype) { return dtype < Dtype::float16; }

@@ -104,13 +104,15 @@ namespace detail {
 /// Number of elements of a shape that may be anything. Throws ValueError naming `call` and the shape when a size is
 /// negative, or when its elements of `itemsize` bytes would take 2^63 bytes or more, sizes of 0 left aside.
 inline int64_t checked_numel(const Shape& shape, int64_t itemsize, const char* call) {
-  int64_t count = 1, bytes = 0;
-  bool is_empty = false, is_possible = true;
-  for (const int64_t size : shape) {
-    is_possible = is_possible && size >= 0 && !__builtin_mul_overflow(count, size == 0 ? 1 : size, &count);
-    is_empty = is_empty || size == 0;
+  int64_t count = 1, bytes = 0, all_bits = 0;
+  bool is_empty = false, overflows = false;
+  for (const int64_t size : shape) {  // without a branch, since every new array comes here
+    all_bits |= size;
+    is_empty |= size == 0;
+    overflows |= __builtin_mul_overflow(count, size | static_cast<int64_t>(size == 0), &count);
   }
-  if (!is_possible || __builtin_mul_overflow(count, itemsize, &bytes)) [[unlikely]] {
+  overflows |= __builtin_mul_overflow(count, itemsize, &bytes);
+  if (overflows || all_bits < 0) [[unlikely]] {
     detail::throw_impossible_shape(shape, itemsize, call);
   }
   return is_empty ? 0 : count;

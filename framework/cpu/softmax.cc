@@ -127,14 +127,21 @@ void for_each_row(int axis, const Array& y, std::span<const Array* const> inputs
     return;
   }
   const int64_t n = inputs[0]->shape()[axis], row_bytes = n * itemsize(inputs[0]->dtype());
+  const char *first_in[2] = {}, *first_other[4] = {};
+  int64_t other_bytes[4] = {};
+  for (size_t k = 0; k < inputs.size(); ++k) first_in[k] = inputs[k]->data<char>();
+  for (size_t k = 0; k < others.size(); ++k) {
+    first_other[k] = others[k]->data<char>();
+    other_bytes[k] = itemsize(others[k]->dtype());
+  }
+  char* const first_out = y.is_defined() ? y.data<char>() : nullptr;
   parallel_for(inputs[0]->size() / n, std::max<int64_t>(1, kThreadChunk / 4 / n), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const void* in[2] = {};
-      for (size_t k = 0; k < inputs.size(); ++k) in[k] = inputs[k]->data<char>() + row * row_bytes;
-      const char* other[4] = {};
-      for (size_t k = 0; k < others.size(); ++k)
-        other[k] = others[k]->data<char>() + row * itemsize(others[k]->dtype());
-      body(in, y.is_defined() ? y.data<char>() + row * row_bytes : nullptr, other, n);
+    for (int64_t row = begin; row < end; ++row) {  // a row may be short: a few instructions around it matter
+      const void* in[2];
+      for (size_t k = 0; k < 2; ++k) in[k] = first_in[k] + row * row_bytes;
+      const char* other[4];
+      for (size_t k = 0; k < 4; ++k) other[k] = first_other[k] + row * other_bytes[k];
+      body(in, first_out != nullptr ? first_out + row * row_bytes : nullptr, other, n);
     }
   });
 }
@@ -324,8 +331,19 @@ void softmax_cross_entropy(Params<kernels::SoftmaxCrossEntropyOptions> options, 
   if (!direct) loss->copy_from(losses);
 }
 
+template <class Label>
+int64_t count_labels(const Array& t, int64_t ignored) {
+  const Label* const labels = t.data<Label>();
+  return std::count_if(labels, labels + t.size(), [&](Label label) { return label != ignored; });
+}
+
 void mean_loss(Params<kernels::MeanLossOptions> options, In loss, In t, Out mean, Out divisor) {
-  kernels::mean_loss_by_reductions(*options, loss, t, mean, divisor);
+  kernels::MeanLossOptions known = *options;
+  if (known.count == 0 && t->is_contiguous() && (t->dtype() == Dtype::int32 || t->dtype() == Dtype::int64)) {
+    const auto count = t->dtype() == Dtype::int32 ? count_labels<int32_t> : count_labels<int64_t>;
+    known.count = std::max<int64_t>(1, count(t, known.ignore_label));
+  }
+  kernels::mean_loss_by_reductions(known, loss, t, mean, divisor);
 }
 
 void softmax_cross_entropy_grad(Params<kernels::SoftmaxCrossEntropyOptions> options, In p, In t, In class_weight, In g,

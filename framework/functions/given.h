@@ -10,14 +10,15 @@
 // function's name, "F::relu". Rules for numbers: core/argument.h.
 namespace kusari::functions {
 
+[[noreturn, gnu::noinline]] inline void throw_not_given(const Variable& value, const char* call, const char* argument) {
+  if (!value.is_defined()) throw TypeError(std::string(call) + ": " + argument + " is not given: it is required");
+  throw StateError(std::string(call) + ": " + argument + " has no array (an uninitialised parameter?)");
+}
+
 /// Throws TypeError for an undefined argument, StateError for a parameter that waits for its shape.
 inline void expect_given(const Variable& value, const char* call, const char* argument) {
-  if (!value.is_defined()) {
-    throw TypeError(std::string(call) + ": " + argument + " is not given: it is required");
-  }
-  if (!value.array().is_defined()) {
-    throw StateError(std::string(call) + ": " + argument + " has no array (an uninitialised parameter?)");
-  }
+  if (!value.is_defined() || !value.node()->array.is_defined()) [[unlikely]]
+    throw_not_given(value, call, argument);
 }
 
 inline void expect_given(const Array& value, const char* call, const char* argument) {

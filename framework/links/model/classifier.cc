@@ -13,6 +13,11 @@ ClassifierBase::ClassifierBase(ClassifierOptions options)
       lossfun{std::move(options.lossfun)},
       accfun{std::move(options.accfun)},
       label_key{std::move(options.label_key)} {}
+ClassifierBase::ClassifierBase(const ClassifierBase&) = default;
+ClassifierBase::ClassifierBase(ClassifierBase&&) noexcept = default;
+ClassifierBase& ClassifierBase::operator=(const ClassifierBase&) = default;
+ClassifierBase& ClassifierBase::operator=(ClassifierBase&&) noexcept = default;
+ClassifierBase::~ClassifierBase() = default;
 
 size_t ClassifierBase::label_place(size_t count) const {
   if (const auto* const key = std::get_if<std::string>(&label_key)) {
@@ -42,6 +47,12 @@ void ClassifierBase::forget() const {
   y = Variable();
   loss = Variable();
   accuracy = Variable();
+}
+
+Variable ClassifierBase::compare_named(const DictVariables& batch,
+                                       const Callable<Variable(const DictVariables&)>& predict) const {
+  const std::string& label = label_name(batch);
+  return compare(predict(batch.without(label)), batch[label]);
 }
 
 Variable ClassifierBase::compare(Variable prediction, const Variable& t) const {

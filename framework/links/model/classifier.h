@@ -30,6 +30,8 @@ struct ClassifierOptions {
 /// What all classifiers share.
 class KUSARI_API ClassifierBase : public Chain {
  public:
+  ~ClassifierBase() override;
+
   // Each call writes these, so one classifier is called by one thread at a time.
   mutable Variable y;         ///< predictions of the last call
   mutable Variable loss;      ///< loss of the last call
@@ -41,12 +43,14 @@ class KUSARI_API ClassifierBase : public Chain {
 
  protected:
   explicit ClassifierBase(ClassifierOptions options);
-  ClassifierBase(const ClassifierBase&) = default;
-  ClassifierBase(ClassifierBase&&) noexcept = default;
-  ClassifierBase& operator=(const ClassifierBase&) = default;
-  ClassifierBase& operator=(ClassifierBase&&) noexcept = default;
+  ClassifierBase(const ClassifierBase&);
+  ClassifierBase(ClassifierBase&&) noexcept;
+  ClassifierBase& operator=(const ClassifierBase&);
+  ClassifierBase& operator=(ClassifierBase&&) noexcept;
   void forget() const;
   Variable compare(Variable prediction, const Variable& t) const;
+  /// The same of variables with names, all but the target of which `predict` gets.
+  Variable compare_named(const DictVariables& batch, const Callable<Variable(const DictVariables&)>& predict) const;
   /// Place of the target among `count` variables. Throws ValueError for a label_key that is a name or out of bounds.
   size_t label_place(size_t count) const;
   /// Its name among variables with names.
@@ -120,15 +124,14 @@ class Classifier : public ClassifierBase {
     const LinkCall hooked(self);
     const kusari::detail::ScopedUse use(self.in_use_, "Classifier");
     self.forget();
-    const std::string& label = self.label_name(batch);
-    const DictVariables features = batch.without(label);
-    Callee& call = self.predictor;
-    if constexpr (detail::kTakesNames<Callee>) {
-      return self.compare(call(features), batch[label]);
-    } else {
-      const Variables values = features.values();
-      return self.compare(detail::call_spread(call, {{values.data(), values.size()}}, "the predictor"), batch[label]);
-    }
+    return self.compare_named(batch, [&call = static_cast<Callee&>(self.predictor)](const DictVariables& features) {
+      if constexpr (detail::kTakesNames<Callee>) {
+        return call(features);
+      } else {
+        const Variables values = features.values();
+        return detail::call_spread(call, {{values.data(), values.size()}}, "the predictor");
+      }
+    });
   }
 };
 
