@@ -150,6 +150,8 @@ void mathematics() {
       {"min", [](const Variable& v) { return F::min(v, {.axis = 2, .keepdims = true}); }},
       {"logsumexp", [](const Variable& v) { return F::logsumexp(v, 1); }},
       {"argmax", [](const Variable& v) { return F::argmax(v, 1); }},
+      {"top_k", [](const Variable& v) { return F::top_k(v, 2).values; }},
+      {"top_k_places", [](const Variable& v) { return F::top_k(v, 2, 1).indices; }},
       {"argmin", [](const Variable& v) { return F::argmin(v, 2); }},
       {"cumsum", [](const Variable& v) { return F::cumsum(v, 1); }},
       {"batch_l2_norm_squared", [](const Variable& v) { return F::batch_l2_norm_squared(v); }},

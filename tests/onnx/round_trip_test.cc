@@ -8,13 +8,16 @@
 
 #include "kusari/framework/core/config.h"
 #include "kusari/framework/core/random.h"
+#include "kusari/framework/functions/activation/softmax.h"
 #include "kusari/framework/functions/attention/rotary_embedding.h"
 #include "kusari/framework/functions/loss/softmax_cross_entropy.h"
+#include "kusari/framework/functions/math/top_k.h"
 #include "kusari/framework/functions/normalization/rms_normalization.h"
 #include "kusari/framework/inference/inference_session.h"
 #include "kusari/framework/inference/loaders.h"
 #include "kusari/framework/initializers/random_array.h"
 #include "kusari/framework/kernels/array_operators.h"
+#include "kusari/framework/links/connection/linear.h"
 #include "kusari/framework/links/model/mobilenet_v2.h"
 #include "kusari/framework/links/model/resnet.h"
 #include "kusari/framework/links/model/transformer_lm.h"
@@ -120,6 +123,31 @@ TEST_CASE("a network that was read trains as the one that was written") {
   // The running averages have moved, too.
   CHECK(inferred(loaded, x).at(0).at(0).item<double>() ==
         doctest::Approx(inferred(net, x).at(0).at(0).item<double>()).epsilon(0.02));
+}
+
+TEST_CASE("the best classes and their numbers, for any size of the batch") {
+  random::seed(5);
+  const ScratchDirectory folder;
+  class Best : public Chain {
+   public:
+    Variables operator()(const Variable& x) const {
+      const F::TopK rows = F::top_k(F::softmax(scores(x)), 3), columns = F::top_k(x, 1, 0);
+      return {rows.values, rows.indices, columns.indices};
+    }
+    Child<L::Linear> scores{*this, "scores", 6, 5};
+  } net;
+  const auto no_training = using_config(&Config::train, false);
+  const Variable x(random::uniform({4, 6}), false), y(random::uniform({7, 6}), false);
+  onnx::export_model(net, {x}, folder / "net.onnx", {.dynamic_batch = true});
+  const InferenceSession session = inference::open_session(folder / "net.onnx");
+  for (const Variable& input : {x, y}) {
+    const Variables expected = net(input);
+    const Arrays found = session.run({input.array()});
+    expect_same(found[0], expected[0].array(), 1e-6);
+    CHECK(found[1].dtype() == Dtype::int32);
+    CHECK((found[1] == expected[1].array()).all());
+    CHECK((found[2] == expected[2].array()).all());
+  }
 }
 
 TEST_CASE("an exported transformer is read again") {

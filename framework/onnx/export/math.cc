@@ -94,6 +94,12 @@ Converter place(const char* type) {
   };
 }
 
+void write_top_k(const NodeWriter& w) {
+  const NodeWriter::Names top = w.make_all("TopK", {w.input(0), w.integers({w.options().integer("k")})}, 2);
+  w.node("Identity", {top[0]}, {w.output(0)});
+  w.node("Cast", {top[1]}, {w.output(1)}, {{"to", NodeWriter::type_number(w.output_dtype(1))}});
+}
+
 void write_sum_to(const NodeWriter& w) {
   const Shape &x = w.input_value(0).array.shape(), &y = w.output_value(0).array.shape();
   const int added = x.ndim() - y.ndim();
@@ -214,6 +220,7 @@ void add_math_converters(ConverterTable& table) {
   table["logsumexp"] = reduction("ReduceLogSumExp", 18);
   table["argmax"] = place("ArgMax");
   table["argmin"] = place("ArgMin");
+  table["top_k"] = write_top_k;
   table["sum_to"] = write_sum_to;
   table["cumsum"] = [](const NodeWriter& w) {
     const std::string x = w.cast(w.input(0), w.input_dtype(0), w.output_dtype());

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
 
+#include "kusari/framework/autograd/function_node.h"
 #include "kusari/framework/static_graph/static_graph.h"
 #include "kusari/tests/functions/testing.h"
 
@@ -64,11 +66,21 @@ TEST_CASE("top_k's gradients") {
   }
 }
 
+TEST_CASE("top_k is one function, whose places have no gradient") {
+  const Variable x(uniform({2, 4, 3}, -1, 1));
+  const auto [values, indices] = F::top_k(x, 2);
+  REQUIRE(values.creator());
+  CHECK(std::string(values.creator()->name()) == "top_k");
+  CHECK_FALSE(indices.requires_grad());
+}
+
 TEST_CASE("top_k in a static graph") {
   StaticGraph replayed([](const Variable& x) { return F::top_k(x, 2).values; });
+  StaticGraph replayed_places([](const Variable& x) { return F::top_k(x, 2, 0).indices; });
   for (int i = 0; i < 3; ++i) {
     const Variable x(uniform({4, 6}, -1, 1), false);
     CHECK(replayed(x).to_vector<float>() == F::top_k(x, 2).values.to_vector<float>());
+    CHECK(replayed_places(x).to_vector<int32_t>() == F::top_k(x, 2, 0).indices.to_vector<int32_t>());
   }
 }
 
