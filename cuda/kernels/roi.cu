@@ -71,7 +71,8 @@ struct Pair {
 struct Side {
   double begin, width, step;  ///< of the first bin, of each, and of a sample; in pixels
   Pair begin_pair, width_pair, step_pair;
-  int samples;       ///< of a bin of align; 0 for pooling
+  int samples;       ///< taps of a bin of align; 0 for pooling
+  int by_pixel;      ///< 1: a sample is two taps, one for each of its pixels
   int size;          ///< pixels of the image
   int low, high;     ///< the pixels that any bin may touch, `high` excluded
   const int* edges;  ///< first pixel of each bin of pooling, and the one behind its last
@@ -84,15 +85,15 @@ struct Side {
   __device__ __forceinline__ Tap<T> tap(int bin, int i) const {
     if (samples == 0) return {{edges[2 * bin] + i, 0}, {1, 0}};
     if constexpr (sizeof(T) == sizeof(double)) {
-      const double p = begin + static_cast<double>(bin) * width + (static_cast<double>(i) + 0.5) * step;
+      const double p = begin + static_cast<double>(bin) * width + (static_cast<double>(i >> by_pixel) + 0.5) * step;
       const int floor = p >= -1 && p <= static_cast<double>(size) ? static_cast<int>(::floor(p)) : size + 1;
-      return sample<double>(floor, p - static_cast<double>(floor));
+      return part_of(sample<double>(floor, p - static_cast<double>(floor)), i);
     } else {
       const Pair p = begin_pair.plus(width_pair.times(static_cast<float>(bin)))
-                         .plus(step_pair.times(static_cast<float>(i) + 0.5f));
+                         .plus(step_pair.times(static_cast<float>(i >> by_pixel) + 0.5f));
       const bool is_near = p.high >= -2 && p.high <= static_cast<float>(size + 1);
       const int floor = is_near ? p.floor() : size + 1;
-      return sample<float>(floor, p.minus(floor));
+      return part_of(sample<float>(floor, p.minus(floor)), i);
     }
   }
   /// body(bin, i, tap) for the taps that touch pixel `at`, in their order.
@@ -106,7 +107,8 @@ struct Side {
       return;
     }
     // Samples lie `step` apart, and touch pixels less than one from them; one more on either side for the rounding.
-    const float distance = (static_cast<float>(at) - begin_pair.high) - begin_pair.low, each = 1 / step_pair.high;
+    const float distance = (static_cast<float>(at) - begin_pair.high) - begin_pair.low;
+    const float each = static_cast<float>(1 + by_pixel) / step_pair.high;
     const float most = static_cast<float>(bins) * static_cast<float>(samples);
     const float first = (distance - 1) * each - 1.5f, last = (distance + 1) * each + 1.5f;
     const int begin_sample = static_cast<int>(first < 0 ? 0 : first > most ? most : first);
@@ -118,6 +120,11 @@ struct Side {
   }
 
  private:
+  template <class T>
+  __device__ __forceinline__ Tap<T> part_of(Tap<T> tap, int i) const {
+    if (by_pixel != 0) (i % 2 == 0 ? tap.weight[1] : tap.weight[0]) = 0;
+    return tap;
+  }
   /// A linear interpolation `part` behind pixel `floor`; no weight at all beyond one pixel from the image.
   template <class T>
   __device__ __forceinline__ Tap<T> sample(int floor, T part) const {
@@ -174,6 +181,8 @@ __device__ inline Side side_of(const Roi& roi, bool align, int axis, double begi
     side.high = edges[2 * out - 1];
   }
   side.step = align ? side.width / static_cast<double>(side.samples) : 0;
+  side.by_pixel = align && roi.by_pixel ? 1 : 0;
+  side.samples <<= side.by_pixel;
   side.begin_pair = Pair::of(side.begin);
   side.width_pair = Pair::of(side.width);
   side.step_pair = Pair::of(side.step);
@@ -263,10 +272,10 @@ struct Bin {
     const int rows = where.rows.count(row), columns = where.columns.count(column);
     for (int i = 0; i < rows; ++i) {
       const Tap<T> y = where.rows.tap<T>(row, i);
-      if (!y.is_inside()) continue;
+      if (where.rows.by_pixel == 0 && !y.is_inside()) continue;
       for (int j = 0; j < columns; ++j) {
         const Tap<T> x = where.columns.tap<T>(column, j);
-        if (x.is_inside()) body(y, i, x, j);
+        if (where.rows.by_pixel != 0 || x.is_inside()) body(y, i, x, j);
       }
     }
   }

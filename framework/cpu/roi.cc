@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kusari/framework/core/error.h"
@@ -52,6 +53,7 @@ class Bins {
     end *= roi.spatial_scale;
     if (is_align(roi)) {
       make_samples(roi.sampling_ratio[axis], begin, std::max(end - begin, roi.least_size), size);
+      if (roi.by_pixel) part_samples();
     } else {
       begin = std::nearbyint(begin);
       end = std::nearbyint(end) + (roi.includes_last_pixel ? 1 : 0);
@@ -69,6 +71,15 @@ class Bins {
         const double inside = (static_cast<double>(i) + 0.5) * width / static_cast<double>(samples);
         bins_[bin].push_back(sample(begin + static_cast<double>(bin) * width + inside, size));
       }
+    }
+  }
+  void part_samples() {
+    for (std::vector<Tap>& bin : bins_) {
+      std::vector<Tap> parts;
+      for (const Tap& tap : bin) {
+        for (const int i : {0, 1}) parts.push_back({{tap.pixel[i], 0}, {tap.weight[i], 0}});
+      }
+      bin = std::move(parts);
     }
   }
   void make_pixels(double begin, double length, int64_t size) {
@@ -169,7 +180,7 @@ void largest(const Regions& regions, const T* x, T* y, int32_t* argmax) {
         std::fill_n(at, channels, -1);
         for (size_t i = 0; i < ys.size(); ++i) {
           for (size_t j = 0; j < xs.size(); ++j) {
-            if (!is_inside(ys[i]) || !is_inside(xs[j])) continue;
+            if (!regions.roi.by_pixel && (!is_inside(ys[i]) || !is_inside(xs[j]))) continue;
             std::fill(value.begin(), value.end(), T{0});
             regions.for_each_pixel(r, ys[i], xs[j], [&](int64_t pixel, double weight) {
               for (int64_t c = 0; c < channels; ++c) {

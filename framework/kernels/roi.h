@@ -16,6 +16,9 @@ struct Roi {
   int64_t sampling_ratio[2] = {};    ///< samples of align per bin; 0: one per pixel
   bool includes_last_pixel = false;  ///< the pixel that the second corner names belongs to a pooled region
   double value_of_nothing = 0;       ///< the maximum of a bin outside the image
+  /// max_align takes the largest of the four weighted pixels of each sample, not their sum, as ONNX does: samples
+  /// outside the image are 0 then, and argmax counts two places along each axis for a sample.
+  bool by_pixel = false;
 };
 
 // x, gx: (N, C, H, W), y, gy, argmax: (R, C, out[0], out[1]). rois: (R, 4), rows (y_min, x_min, y_max, x_max).

@@ -60,6 +60,9 @@ const Roi kRois[] = {
     {.kind = RoiKind::average_align, .out = {2, 2}, .spatial_scale = 0.125, .least_size = 1e-6},
     {.kind = RoiKind::average_align, .out = {2, 3}, .least_size = 0},
     {.kind = RoiKind::max_align, .out = {2, 2}, .least_size = 0},
+    // No sample on a pixel or halfway between two: there the last digit decides which one is the largest.
+    {.kind = RoiKind::max_align, .out = {3, 2}, .spatial_scale = 0.77, .sampling_ratio = {2, 3}, .by_pixel = true},
+    {.kind = RoiKind::max_align, .out = {2, 2}, .spatial_scale = 0.93, .least_size = 0, .by_pixel = true},
 };
 
 TEST_CASE("regions of interest: kinds, channels and dtypes") {

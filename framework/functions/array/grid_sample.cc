@@ -62,6 +62,12 @@ std::vector<Tap> taps_along(const Variable& coordinate, int64_t size, const Grid
   const bool is_cubic = options.mode == GridSampleMode::bicubic;
   if (!is_cubic && options.padding == GridSamplePadding::border) at = clip(at, 0, last);
   if (!is_cubic && options.padding == GridSamplePadding::reflection) at = mirrored(at, size, options.align_corners);
+  // Farther places give the same, and an infinite one has no fraction.
+  if (is_cubic && options.padding != GridSamplePadding::reflection) at = clip(at, -3, last + 3);
+  if (options.padding != GridSamplePadding::zeros) {
+    const Variable first(zeros({}, at.dtype(), at.device()), false);
+    at = where(Variable(xp::isfinite(at.array()), false), at, first);
+  }
   if (options.mode == GridSampleMode::nearest) return {tap_at(xp::rint(at.array()), size, {})};
 
   const Array before = xp::floor(at.array());

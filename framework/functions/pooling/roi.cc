@@ -31,6 +31,7 @@ void describe_roi(const Regions& regions, Attributes& options) {
   options.set("sampling_ratio", Dims(roi.sampling_ratio, roi.sampling_ratio + 2));
   options.set("least_size", roi.least_size);
   options.set("includes_last_pixel", roi.includes_last_pixel);
+  options.set("by_pixel", roi.by_pixel);
 }
 
 Variable pick(const Variable& x, const Regions& regions);

@@ -15,6 +15,7 @@
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/clip.h"
 #include "kusari/framework/functions/math/matmul.h"
+#include "kusari/framework/functions/math/rounding.h"
 #include "kusari/framework/functions/pooling/roi.h"
 #include "kusari/framework/onnx/operators/common.h"
 #include "kusari/framework/onnx/operators/families.h"
@@ -164,7 +165,22 @@ Operation grid_sample(const NodeReader& node) {
   options.padding = padding == "border"       ? F::GridSamplePadding::border
                     : padding == "reflection" ? F::GridSamplePadding::reflection
                                               : F::GridSamplePadding::zeros;
-  return binary([options](const Variable& x, const Variable& grid) { return F::grid_sample(x, grid, options); });
+  // ONNX rounds before it mirrors, F::grid_sample and PyTorch after that: they differ halfway between two elements.
+  const bool rounds_first = options.mode == F::GridSampleMode::nearest &&
+                            options.padding == F::GridSamplePadding::reflection && !options.align_corners;
+  return binary([=](const Variable& x, const Variable& grid) {
+    const int axes = x.ndim() - 2;
+    const bool fits = axes > 0 && grid.ndim() > 0 && grid.shape()[grid.ndim() - 1] == axes;
+    if (!rounds_first || !fits) return F::grid_sample(x, grid, options);
+    const Variable at = F::cast(grid, x.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32);
+    const Array sizes = host_constant([&] {
+      std::vector<double> last_first(x.shape().begin() + 2, x.shape().end());
+      std::reverse(last_first.begin(), last_first.end());
+      return from_host(last_first.data(), {axes}, Dtype::float64, x.device()).astype(at.dtype());
+    });
+    const Variable n(sizes, false), whole = F::round(((at + 1) * n - 1) * 0.5);
+    return F::grid_sample(x, (whole * 2 + 1) / n - 1, options);
+  });
 }
 
 /// The places of new pixels in an image that an affine map moves.
@@ -225,6 +241,7 @@ Operation roi_align(const NodeReader& node) {
                                    PerAxis(outsize), scale, PerAxis(sampling));
     // Regions less than a pixel long stay so there, and empty ones have one sample for each of no pixels.
     if (half_pixel) roi.least_size = sampling > 0 ? 1e-6 : 0;
+    roi.by_pixel = is_max;
     return {F::roi_bins(name, roi, call[0], rois, call[2])};
   };
 }

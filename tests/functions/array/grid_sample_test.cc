@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/array/grid_sample.h"
 
+#include <limits>
 #include <vector>
 
 #include "kusari/framework/functions/array/stack.h"
@@ -145,6 +146,21 @@ TEST_CASE("grid_sample: a grid of the pixels' middles gives the image") {
     }
   }
   CHECK(F::grid_sample(x, zeros({2, 0, 5, 2}, Dtype::float64, test_device())).shape() == Shape{2, 3, 0, 5});
+}
+
+TEST_CASE("grid_sample: places that are infinite, too large or no numbers") {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const Array x = array<float>({1, 2, 3, 4, 5}, {1, 1, 1, 5}, test_device());
+  const Array grid = array<double>({3e38, 0, -3e38, 0, inf, 0, -inf, 0, nan, 0}, {1, 1, 5, 2}, test_device());
+  for (const Mode mode : {Mode::bilinear, Mode::nearest, Mode::bicubic}) {
+    const auto sample = [&](Padding padding, int64_t count) {
+      return F::grid_sample(x, grid.astype(Dtype::float32).slice(2, 0, count), {.mode = mode, .padding = padding});
+    };
+    check_close(sample(Padding::border, 5), {1, 1, 1, 5}, {5, 1, 5, 1, 1}, 20);
+    check_close(sample(Padding::zeros, 4), {1, 1, 1, 4}, {0, 0, 0, 0}, 20);
+    // PyTorch has these at the first element too.
+    if (mode != Mode::bicubic) check_close(sample(Padding::reflection, 5), {1, 1, 1, 5}, {1, 1, 1, 1, 1}, 20);
+  }
 }
 
 TEST_CASE("grid_sample says what does not fit") {

@@ -1,0 +1,92 @@
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kusari/framework/core/error.h"
+#include "kusari/framework/functions/math/sum.h"
+#include "kusari/framework/kernels/array_operators.h"
+#include "kusari/framework/onnx/load.h"
+#include "kusari/tests/onnx/node_outputs.h"
+
+// Operators and options that few files have. Numbers are ONNX Runtime's, and those of onnx.reference where it knows the
+// operator.
+
+using namespace kusari;
+namespace F = functions;
+using NodeAttributes = ModelBuilder::Attributes;
+using Ints = ModelBuilder::Ints;
+
+namespace {
+
+Array first_of(const std::string& op, const std::vector<Array>& inputs, const NodeAttributes& attributes,
+               int64_t opset = 20) {
+  return outputs_of(op, inputs, attributes, NodeForm{.opset = opset})[0].array();
+}
+
+}  // namespace
+
+TEST_CASE("ONNX RoiAlign: max is that of the weighted pixels") {
+  const Array x = pattern({1, 2, 5, 6}, 1);
+  const Array rois = floats({0, 0, 8, 8, 1.3f, 2.1f, 9, 7.4f, -6, -6, -5, -5}, {3, 4});
+  const Array expected = floats({0.625f,
+                                 0.25f,
+                                 0.5f,
+                                 1,
+                                 0.25f,
+                                 1,
+                                 1,
+                                 0.875f,
+                                 0.208608389f,
+                                 0.400004655f,
+                                 0.146347687f,
+                                 0.441523343f,
+                                 0.282495081f,
+                                 0.367646366f,
+                                 0.548398495f,
+                                 0.308198363f,
+                                 0,
+                                 0,
+                                 0,
+                                 0,
+                                 0,
+                                 0,
+                                 0,
+                                 0},
+                                {3, 2, 2, 2});
+  for (const int64_t sampling : {2, 0}) {
+    const NodeAttributes attributes{{"mode", std::string("max")},
+                                    {"sampling_ratio", sampling},
+                                    {"output_height", int64_t{2}},
+                                    {"output_width", int64_t{2}},
+                                    {"spatial_scale", 0.5f}};
+    expect_equal(first_of("RoiAlign", {x, rois, int_vector({0, 0, 0})}, attributes, 16), expected, 1e-6);
+    // All below 0, and each sample on a pixel: its neighbours, without a weight, are the largest.
+    const Array below = full({1, 1, 5, 6}, -1, Dtype::float32);
+    expect_equal(first_of("RoiAlign", {below, floats({2, 2, 10, 10}, {1, 4}), int_vector({0})}, attributes, 16),
+                 zeros({1, 1, 2, 2}));
+  }
+}
+
+TEST_CASE("ONNX RoiAlign: the gradient of max goes to one pixel, with its weight") {
+  const auto [bytes, given] = file_of(
+      "RoiAlign", {floats({1, 2, 3, 8}, {1, 1, 2, 2}), floats({0.25f, 0.5f, 1.25f, 1.5f}, {1, 4}), int_vector({0})},
+      {{"mode", std::string("max")}, {"sampling_ratio", int64_t{1}}}, {});
+  Variables inputs = given;
+  inputs[0] = Variable(given[0].array());
+  const Variable y = onnx::load_bytes(bytes).call(inputs)[0];
+  // One sample at row 0.5, column 0.25 of pixels that half_pixel moves by one half: 8 * 0.125 < 3 * 0.375.
+  CHECK(y.array().item<double>() == doctest::Approx(3 * 0.5 * 0.75));
+  F::sum(y).backward();
+  expect_equal(inputs[0].grad(), floats({0, 0, 0.375f, 0}, {1, 1, 2, 2}));
+}
+
+TEST_CASE("ONNX GridSample: halfway between two elements the nearest one is found before places are mirrored") {
+  const Array x = floats({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {1, 1, 3, 4});
+  const Array grid = floats({-1.5f, 0, -2, 0, 1.5f, 1.2f, 2, -2, 0.5f, 4.f / 3, -1, -1, 1, 1}, {1, 1, 7, 2});
+  expect_equal(first_of("GridSample", {x, grid},
+                        {{"mode", std::string("nearest")}, {"padding_mode", std::string("reflection")}}),
+               floats({6, 6, 12, 6, 11, 1, 12}, {1, 1, 1, 7}));
+}
