@@ -90,3 +90,34 @@ TEST_CASE("ONNX GridSample: halfway between two elements the nearest one is foun
                         {{"mode", std::string("nearest")}, {"padding_mode", std::string("reflection")}}),
                floats({6, 6, 12, 6, 11, 1, 12}, {1, 1, 1, 7}));
 }
+
+TEST_CASE("ONNX LSTM, GRU and RNN: sequences without elements, names of activations in other letters") {
+  struct Case {
+    const char* op;
+    int64_t gates;
+    std::vector<std::string> names;
+  };
+  for (const Case& c :
+       {Case{"LSTM", 4, {"sigmoid", "TANH", "tanh"}}, Case{"GRU", 3, {"sigmoid", "tanh"}}, Case{"RNN", 1, {"tanh"}}}) {
+    CAPTURE(c.op);
+    for (const float clip : {0.f, 1e6f}) {  // by the fused kernel, and by steps
+      const int64_t hidden = 3;
+      std::vector<Array> inputs{pattern({4, 2, 3}, 1),
+                                pattern({1, c.gates * hidden, 3}, 2),
+                                pattern({1, c.gates * hidden, hidden}, 3),
+                                Array(),
+                                int_vector({0, 2}).astype(Dtype::int32),
+                                ones({1, 2, hidden}, Dtype::float32)};
+      if (c.gates == 4) inputs.push_back(ones({1, 2, hidden}, Dtype::float32));
+      const NodeAttributes attributes{
+          {"hidden_size", hidden}, {"linear_before_reset", int64_t{1}}, {"clip", clip}, {"activations", c.names}};
+      const Variables found = outputs_of(c.op, inputs, attributes, NodeForm{.outputs = c.gates == 4 ? 3u : 2u});
+      for (size_t i = 1; i < found.size(); ++i) {
+        const Array last = found[i].array().at(0);
+        expect_equal(last.at(0), zeros({hidden}, Dtype::float32));
+        CHECK((last.at(1) != 0).all());
+      }
+      CHECK((found[0].array().slice(2, 0, 1) == 0).all());
+    }
+  }
+}

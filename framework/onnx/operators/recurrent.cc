@@ -74,6 +74,18 @@ class ActivationNumbers {
   size_t taken_ = 0;
 };
 
+/// A name of an activation as ONNX writes it: files have "sigmoid" too, and other runtimes take it.
+std::string spelled(const std::string& name) {
+  constexpr std::string_view kKnown[] = {"Sigmoid",         "Tanh",       "Relu",        "Affine", "LeakyRelu",
+                                         "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu",    "Softsign",
+                                         "Softplus"};
+  const auto same = [](char a, char b) { return (a | 32) == (b | 32); };
+  for (const std::string_view known : kKnown) {
+    if (std::equal(name.begin(), name.end(), known.begin(), known.end(), same)) return std::string(known);
+  }
+  return name;
+}
+
 Network network_of(const NodeReader& node, Kind kind) {
   Network net;
   net.kind = kind;
@@ -84,7 +96,7 @@ Network network_of(const NodeReader& node, Kind kind) {
   net.input_forget = node.flag("input_forget", false);
   net.linear_before_reset = node.flag("linear_before_reset", false);
   if (node.has("clip") && node.real("clip") > 0) net.clip = node.real("clip");
-  net.names = node.texts("activations");
+  for (const std::string& name : node.texts("activations")) net.names.push_back(spelled(name));
   const size_t directions = net.direction == "bidirectional" ? 2 : 1;
   const std::vector<std::string> standard = kind == Kind::lstm  ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
                                             : kind == Kind::gru ? std::vector<std::string>{"Sigmoid", "Tanh"}
@@ -151,6 +163,19 @@ struct Rows {
   std::vector<int64_t> from;          ///< for each packed row, which of (T B) it is
   std::vector<int64_t> to;            ///< for each of (T B), its packed row, or the one behind the last
 };
+
+/// x where a sequence is longer than `at`, elsewhere y, (B, H).
+Variable where_longer(const std::vector<int64_t>& lengths, int64_t at, const Variable& x, const Variable& y) {
+  const Array is_longer = host_constant([&] {
+    std::vector<uint8_t> values;
+    for (const int64_t length : lengths) values.push_back(at < length ? 1 : 0);
+    return from_host(values.data(), {static_cast<int64_t>(values.size()), 1}, Dtype::bool_, x.device())
+        .broadcast_to(x.shape());
+  });
+  return F::where(is_longer, x, y);
+}
+
+Variable zeros_as(const Variable& x) { return F::broadcast_to(number_like(x, 0), x.shape()); }
 
 Variable take(const Variable& x, const std::vector<int64_t>& rows) {
   const Array index = host_constant(
@@ -238,14 +263,9 @@ Output run_steps(const Network& net, const Direction& d, size_t first_activation
     const Variable from_x = F::get_item(from_inputs, Index(t));
     auto [new_h, new_c] = step(net, d, first_activation, from_x, h, c, biases[1]);
     if (lengths) {
-      const Array runs = host_constant([&] {
-        std::vector<uint8_t> values;
-        for (const int64_t length : *lengths) values.push_back(t < length ? 1 : 0);
-        return from_host(values.data(), {batch, 1}, Dtype::bool_, x.device()).broadcast_to(h.shape());
-      });
-      ys[static_cast<size_t>(t)] = F::where(runs, new_h, F::broadcast_to(number_like(h, 0), h.shape()));
-      new_h = F::where(runs, new_h, h);
-      if (c.is_defined()) new_c = F::where(runs, new_c, c);
+      ys[static_cast<size_t>(t)] = where_longer(*lengths, t, new_h, zeros_as(h));
+      new_h = where_longer(*lengths, t, new_h, h);
+      if (c.is_defined()) new_c = where_longer(*lengths, t, new_c, c);
     } else {
       ys[static_cast<size_t>(t)] = new_h;
     }
@@ -307,9 +327,14 @@ Values run(const Network& net, const Call& call) {
     if (net.kind == Kind::lstm && call.has(7)) d.p = F::get_item(call[7], Index(i));
     const size_t first = static_cast<size_t>(i) * net.activations.size() / static_cast<size_t>(directions);
     const bool same_activation = net.kind != Kind::rnn || net.names[first] == net.names[0];
-    const Output out = net.is_standard && !d.p.is_defined() && same_activation && times > 0
-                           ? run_fused(net, d, x, lengths)
-                           : run_steps(net, d, first, x, lengths);
+    Output out = net.is_standard && !d.p.is_defined() && same_activation && times > 0
+                     ? run_fused(net, d, x, lengths)
+                     : run_steps(net, d, first, x, lengths);
+    if (lengths && std::find(lengths->begin(), lengths->end(), 0) != lengths->end()) {
+      // ONNX Runtime gives 0 for a sequence without elements, not the state before it.
+      out.h = where_longer(*lengths, 0, out.h, zeros_as(out.h));
+      if (out.c.is_defined()) out.c = where_longer(*lengths, 0, out.c, zeros_as(out.c));
+    }
     ys.push_back(out.y);
     hs.push_back(out.h);
     cs.push_back(out.c);
