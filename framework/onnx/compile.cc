@@ -69,6 +69,7 @@ class GraphCompiler {
     }
     for (const read::ValueInfo& input : graph.inputs) {
       if (outer_ == nullptr && initialized.contains(input.name)) continue;  // a default that cannot be replaced
+      expect_array(input, "input");
       const int value = new_value();
       types_[value] = input.type;
       define(scope, input.name, value);
@@ -78,6 +79,7 @@ class GraphCompiler {
     for (const read::ValueInfo& output : graph.outputs) {
       const int value = resolve(output.name, scope);
       if (value < 0) damaged("nothing computes the output '" + std::string(output.name) + "'");
+      expect_array(output, "output");
       graph_.outputs.push_back(value);
       Subgraph::Declared& declared = graph_.declared.emplace_back();
       declared.dtype = dtype_for(output.type);
@@ -159,6 +161,13 @@ class GraphCompiler {
   [[noreturn]] void damaged(const std::string& what) const { throw IoError(all_.source.name + " is damaged: " + what); }
   void problem(const std::string& what) {
     if (all_.problems.size() < kMaxReported) all_.problems.push_back(what);
+  }
+
+  /// Lists live within a model: calls take and give variables.
+  void expect_array(const read::ValueInfo& info, const std::string& what) {
+    if (outer_ != nullptr || info.other.empty()) return;
+    problem("the " + what + " '" + std::string(info.name) + "' is " + std::string(info.other) + ": " + what +
+            "s must be arrays");
   }
 
   void compile_nodes(const std::vector<read::Node>& nodes, Scope& scope) {

@@ -36,6 +36,29 @@ class ModelBuilder {
     graph_ += field(12, value_info(name, type, shape));
     return *this;
   }
+  /// Of any type, one of those below.
+  ModelBuilder& typed_input(const std::string& name, const std::string& type) {
+    graph_ += field(11, named(name) + field(2, type));
+    return *this;
+  }
+  ModelBuilder& typed_output(const std::string& name, const std::string& type) {
+    graph_ += field(12, named(name) + field(2, type));
+    return *this;
+  }
+  static std::string tensor_type(kusari::onnx::DataType type,
+                                 const std::vector<std::variant<int64_t, std::string>>& shape) {
+    std::string dims;
+    for (const auto& size : shape) {
+      const auto* const known = std::get_if<int64_t>(&size);
+      std::string dim = known != nullptr ? number(1, *known) : std::string();
+      if (known == nullptr) protozero::pbf_writer(dim).add_string(2, std::get<std::string>(size));
+      dims += field(1, dim);
+    }
+    return field(1, number(1, static_cast<int64_t>(type)) + field(2, dims));
+  }
+  static std::string sequence_type(const std::string& of) { return field(4, field(1, of)); }
+  static std::string optional_type(const std::string& of) { return field(9, field(1, of)); }
+
   ModelBuilder& initializer(const std::string& name, const kusari::Array& numbers) {
     graph_ += field(5, tensor(numbers, name));
     return *this;
@@ -108,21 +131,14 @@ class ModelBuilder {
     writer.add_int64(2, version);
     return bytes;
   }
+  static std::string named(const std::string& name) {
+    std::string bytes;
+    protozero::pbf_writer(bytes).add_string(1, name);
+    return bytes;
+  }
   static std::string value_info(const std::string& name, kusari::onnx::DataType type,
                                 const std::vector<std::variant<int64_t, std::string>>& shape) {
-    std::string bytes;
-    protozero::pbf_writer writer(bytes);
-    writer.add_string(1, name);
-    if (type == kusari::onnx::DataType::undefined) return bytes;
-    std::string dims;
-    for (const auto& size : shape) {
-      const auto* const known = std::get_if<int64_t>(&size);
-      std::string dim = known != nullptr ? number(1, *known) : std::string();
-      if (known == nullptr) protozero::pbf_writer(dim).add_string(2, std::get<std::string>(size));
-      dims += field(1, dim);
-    }
-    writer.add_message(2, field(1, number(1, static_cast<int64_t>(type)) + field(2, dims)));
-    return bytes;
+    return named(name) + (type == kusari::onnx::DataType::undefined ? "" : field(2, tensor_type(type, shape)));
   }
   static std::string attribute(const std::string& name, const Value& value) {
     std::string bytes;

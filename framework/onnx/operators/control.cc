@@ -2,6 +2,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kusari/framework/core/config.h"
@@ -172,6 +173,36 @@ Operation scan(const NodeReader& node) {
   };
 }
 
+/// The body for each element of the lists; an array is the same for all.
+Operation sequence_map(const NodeReader& node) {
+  node.expect_inputs(1);
+  const Body body = node.graph("body");
+  const size_t first = node.input_count();
+  if (body->inputs.size() != first) {
+    throw ValueError("it has " + std::to_string(first) + " inputs, its body " + std::to_string(body->inputs.size()));
+  }
+  return [=](const Call& call) -> Values {
+    const size_t length = call.list(0).size();
+    std::vector<Values> lists(body->outputs.size());
+    for (size_t i = 0; i < length; ++i) {
+      Values inputs;
+      for (size_t k = 0; k < first; ++k) {
+        const Value& value = call.value(k);
+        if (value.sequence != nullptr && value.sequence->size() != length) {
+          throw ValueError("list " + std::to_string(k) + " has " + std::to_string(value.sequence->size()) +
+                           " elements, the first one " + std::to_string(length));
+        }
+        inputs.push_back(value.sequence != nullptr ? (*value.sequence)[i] : value);
+      }
+      const Values outputs = body->run(inputs, call, first);
+      for (size_t s = 0; s < lists.size(); ++s) lists[s].push_back(outputs[s]);
+    }
+    Values results;
+    for (Values& list : lists) results.push_back(Value::list(std::move(list)));
+    return results;
+  };
+}
+
 }  // namespace
 
 std::span<const Operator> control_operators() {
@@ -179,6 +210,7 @@ std::span<const Operator> control_operators() {
       {"If", branch},
       {"Loop", loop},
       {"Scan", scan},
+      {"SequenceMap", sequence_map},
   };
   return kOperators;
 }

@@ -29,6 +29,7 @@ std::span<const Operator> detection_operators();
 std::span<const Operator> random_operators();
 std::span<const Operator> control_operators();
 std::span<const Operator> sequence_operators();
+std::span<const Operator> vectorizer_operators();
 
 // Of the domain com.microsoft, ONNX Runtime's.
 std::span<const Operator> microsoft_operators();

@@ -23,7 +23,7 @@ Table make_table() {
                              cast_operators,       convolution_operators, pooling_operators,    normalization_operators,
                              image_operators,      recurrent_operators,   attention_operators,  quantization_operators,
                              loss_operators,       signal_operators,      detection_operators,  random_operators,
-                             control_operators,    sequence_operators}) {
+                             control_operators,    sequence_operators,    vectorizer_operators}) {
     add("", family());
   }
   for (const auto& family : {microsoft_operators, microsoft_attention_operators, microsoft_group_attention_operators,

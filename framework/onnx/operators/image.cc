@@ -7,6 +7,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/functions/array/cast.h"
+#include "kusari/framework/functions/array/concat.h"
 #include "kusari/framework/functions/array/get_item.h"
 #include "kusari/framework/functions/array/grid_sample.h"
 #include "kusari/framework/functions/array/im2col.h"
@@ -17,6 +18,9 @@
 #include "kusari/framework/functions/math/matmul.h"
 #include "kusari/framework/functions/math/rounding.h"
 #include "kusari/framework/functions/pooling/roi.h"
+#include "kusari/framework/functions/pooling/roi_pooling_2d.h"
+#include "kusari/framework/kernels/array_math.h"
+#include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/onnx/operators/common.h"
 #include "kusari/framework/onnx/operators/families.h"
 
@@ -246,6 +250,20 @@ Operation roi_align(const NodeReader& node) {
   };
 }
 
+Operation max_roi_pool(const NodeReader& node) {
+  const std::vector<int64_t> size = node.integers("pooled_shape").value_or(std::vector<int64_t>{});
+  if (size.size() != 2)
+    throw ValueError("its attribute pooled_shape has " + std::to_string(size.size()) + " numbers: it must have 2");
+  const double scale = node.real("spatial_scale", 1);
+  return binary([=](const Variable& x, const Variable& rois) {
+    // Halves are rounded away from 0 there, to the even number here.
+    const Variable images = F::get_item(rois, {Slice{}, Slice{0, 1}});
+    const Variable corners = F::get_item(rois, {Slice{}, Slice{1, std::nullopt}}) * scale;
+    const Variable pixels = F::fix(corners + Variable(xp::sign(corners.array()) * 0.5, false));
+    return F::roi_pooling_2d(x, F::concat({images, pixels}, 1), {.outh = size[0], .outw = size[1]});
+  });
+}
+
 Operation col2im(const NodeReader& node) {
   const auto dilations = node.integers("dilations"), pads = node.integers("pads"), strides = node.integers("strides");
   return [=](const Call& call) -> Values {
@@ -288,8 +306,8 @@ Operation col2im(const NodeReader& node) {
 
 std::span<const Operator> image_operators() {
   static constexpr Operator kOperators[] = {
-      {"Resize", resize},          {"Upsample", upsample},  {"GridSample", grid_sample},
-      {"AffineGrid", affine_grid}, {"RoiAlign", roi_align}, {"Col2Im", col2im},
+      {"Resize", resize},      {"Upsample", upsample},       {"GridSample", grid_sample}, {"AffineGrid", affine_grid},
+      {"RoiAlign", roi_align}, {"MaxRoiPool", max_roi_pool}, {"Col2Im", col2im},
   };
   return kOperators;
 }

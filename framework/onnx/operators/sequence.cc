@@ -12,7 +12,7 @@
 #include "kusari/framework/onnx/operators/common.h"
 #include "kusari/framework/onnx/operators/families.h"
 
-// Lists of arrays.
+// Lists of arrays, and values that may be missing.
 namespace kusari::onnx {
 
 namespace F = functions;
@@ -53,6 +53,18 @@ Value sequence_length(const Call& call) {
   const int64_t length = static_cast<int64_t>(call.list(0).size());
   const ScopedGraphCapture unseen(nullptr);  // the same whenever the lists are made in the same way
   return Value::on_host(from_host(&length, {}, Dtype::int64));
+}
+
+Value optional_value(const Call& call) { return call.value(0); }
+
+Value optional_has_element(const Call& call) {
+  const ScopedGraphCapture unseen(nullptr);
+  return Value::on_host(full({}, call.has(0) ? 1 : 0, Dtype::bool_));
+}
+
+Value optional_get_element(const Call& call) {
+  if (!call.has(0)) throw ValueError("its input is an optional value that is empty");
+  return call.value(0);
 }
 
 Operation split_to_sequence(const NodeReader& node) {
@@ -96,7 +108,7 @@ Operation concat_from_sequence(const NodeReader& node) {
 }
 
 template <Value (*kFunction)(const Call&)>
-Operation of_list(const NodeReader&) {
+Operation of_call(const NodeReader&) {
   return [](const Call& call) -> Values { return {kFunction(call)}; };
 }
 
@@ -114,12 +126,15 @@ std::span<const Operator> sequence_operators() {
            return {Value::list(std::move(list))};
          };
        }},
-      {"SequenceAt", of_list<sequence_at>},
-      {"SequenceInsert", of_list<sequence_insert>},
-      {"SequenceErase", of_list<sequence_erase>},
-      {"SequenceLength", of_list<sequence_length>},
+      {"SequenceAt", of_call<sequence_at>},
+      {"SequenceInsert", of_call<sequence_insert>},
+      {"SequenceErase", of_call<sequence_erase>},
+      {"SequenceLength", of_call<sequence_length>},
       {"SplitToSequence", split_to_sequence},
       {"ConcatFromSequence", concat_from_sequence},
+      {"Optional", of_call<optional_value>},
+      {"OptionalGetElement", of_call<optional_get_element>},
+      {"OptionalHasElement", of_call<optional_has_element>, true},
   };
   return kOperators;
 }

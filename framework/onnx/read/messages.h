@@ -66,7 +66,8 @@ struct Dimension {
 struct ValueInfo {
   std::string_view name;
   DataType type = DataType::undefined;
-  bool is_tensor = true;  ///< not a sequence, a map or an optional value
+  /// What it is if not a tensor, one that may be missing included: "a list (a sequence)".
+  std::string_view other;
   std::optional<std::vector<Dimension>> shape;
 };
 

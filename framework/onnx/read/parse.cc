@@ -344,6 +344,41 @@ class Reader {
     }
   }
 
+  static void value_type(pbf_reader message, ValueInfo& info, bool may_be_optional) {
+    while (message.next()) {
+      switch (message.tag()) {
+        case 1:
+          tensor_type(message.get_message(), info);
+          break;
+        case 4:
+          info.other = "a list (a sequence)";
+          message.skip();
+          break;
+        case 5:
+          info.other = "a map";
+          message.skip();
+          break;
+        case 8:
+          info.other = "a sparse tensor";
+          message.skip();
+          break;
+        case 9: {
+          pbf_reader optional = message.get_message();
+          while (optional.next()) {
+            if (optional.tag() == 1 && may_be_optional) {
+              value_type(optional.get_message(), info, false);
+            } else {
+              optional.skip();
+            }
+          }
+          break;
+        }
+        default:
+          message.skip();
+      }
+    }
+  }
+
   static ValueInfo value_info(pbf_reader message) {
     ValueInfo result;
     while (message.next()) {
@@ -351,18 +386,9 @@ class Reader {
         case 1:
           result.name = view_of(message);
           break;
-        case 2: {
-          pbf_reader type = message.get_message();
-          while (type.next()) {
-            if (type.tag() == 1) {
-              tensor_type(type.get_message(), result);
-            } else {
-              if (type.tag() == 4 || type.tag() == 5 || type.tag() == 8 || type.tag() == 9) result.is_tensor = false;
-              type.skip();
-            }
-          }
+        case 2:
+          value_type(message.get_message(), result, true);
           break;
-        }
         default:
           message.skip();
       }
