@@ -151,6 +151,11 @@ void explain_undefined(const FunctionNode& function, std::span<const Variable* c
   }
 }
 
+[[noreturn]] void throw_no_result(const FunctionNode& function) {
+  throw ValueError(std::string("F::") + function.name() +
+                   ": its forward() gave no array: it must give one, or be applied with apply_all()");
+}
+
 void check_finite(const FunctionNode& function, const Arrays& outputs) {
   for (const Array& output : outputs) {
     if (!output.is_defined() || !output.is_floating()) continue;
@@ -269,6 +274,8 @@ void FunctionApplication::tell_hooks(const FunctionNode& function, std::span<con
 
 Variable FunctionApplication::run_plain_single(FunctionNode& function, std::span<const Variable* const> inputs) {
   Arrays out = compute(function, inputs);
+  if (out.empty() || !out[0].is_defined()) [[unlikely]]
+    throw_no_result(function);
   Variable result;
   if (function.recording_) {
     record(function, inputs);

@@ -92,6 +92,29 @@ TEST_CASE("a variable without an array is an error of its own") {
                        "F::affine: argument 0 has no array (an uninitialised parameter?)", StateError);
 }
 
+/// Forgets its result.
+class Nothing final : public FunctionNode {
+ public:
+  const char* name() const override { return "nothing"; }
+
+ private:
+  Arrays forward(const ArrayRefs& in) override {
+    if (in[0].size() == 1) return {};
+    return {Array()};
+  }
+};
+
+TEST_CASE("a function that gives nothing is told so") {
+  for (const int64_t size : {1, 2}) {
+    for (const bool requires_grad : {false, true}) {
+      const Variable x(ones({size}), requires_grad);
+      CHECK_THROWS_WITH_AS(
+          apply<Nothing>({x}),
+          "F::nothing: its forward() gave no array: it must give one, or be applied with apply_all()", ValueError);
+    }
+  }
+}
+
 TEST_CASE("debug mode finds NaN in results") {
   const Variable x(array<float>({0.0f, NAN}, {1, 2}));
   const Array W = ones({1, 2});
