@@ -1,5 +1,6 @@
 #include "kusari/framework/functions/attention/rotary_embedding.h"
 
+#include <cmath>
 #include <string>
 
 #include "kusari/framework/autograd/attributes.h"
@@ -22,6 +23,11 @@ class RotaryEmbedding final : public FunctionNode {
     options.set("base", options_.base);
     options.set("interleaved", options_.interleaved);
     options.set("inverse", inverse_);
+    if (options_.scaling == RotaryScaling()) return;
+    options.set("factor", options_.scaling.factor);
+    options.set("trained", options_.scaling.trained);
+    options.set("low", options_.scaling.low);
+    options.set("high", options_.scaling.high);
   }
 
  private:
@@ -30,7 +36,7 @@ class RotaryEmbedding final : public FunctionNode {
     const Array y = empty(x.shape(), x.dtype(), x.device());
     if (x.size() == 0) return {y};
     const RotaryAngles angles{x.shape(-1) / 2, options_.base,
-                              x.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32};
+                              x.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32, options_.scaling};
     const Array table = rotary_table(angles, options_.first, x.shape(-2), x.device());
     launch<kernels::RotaryEmbedding>(x.device(), kernels::RotaryForm{options_.interleaved, inverse_}, x, table, y);
     return {y};
@@ -50,6 +56,11 @@ Variable rotary_embedding(const Variable& x, const RotaryOptions& options) {
   expect_floating(x, call, "x");
   argument::not_negative(call, "first", options.first);
   argument::finite_positive(call, "base", options.base);
+  argument::finite_positive(call, "scaling.factor", options.scaling.factor);
+  argument::not_negative(call, "scaling.trained", options.scaling.trained);
+  argument::finite_positive(call, "scaling.low", options.scaling.low);
+  argument::require(options.scaling.high > options.scaling.low && std::isfinite(options.scaling.high), call,
+                    "scaling.high", options.scaling.high, "be more than scaling.low and finite");
   const int ndim = x.ndim();
   if (ndim < 2 || x.shape()[ndim - 1] % 2 != 0) {
     throw TypeError(std::string(call) + ": x has shape " + to_string(x.shape()) +

@@ -5,11 +5,23 @@
 
 namespace kusari::functions {
 
+/// Rotation of a model that went on from shorter texts: pairs that turn slowly turn even more slowly.
+struct RotaryScaling {
+  double factor = 1;    ///< positive: as many times as slowly
+  int64_t trained = 0;  ///< places of the shorter texts, as in Llama 3.1; 0: all pairs are slowed alike, "linear"
+  /// Pairs that turn at most `low` times in `trained` places are slowed, those that turn at least `high` times are not,
+  /// and those between in part. 0 < low < high.
+  double low = 1, high = 4;
+
+  friend bool operator==(const RotaryScaling&, const RotaryScaling&) = default;
+};
+
 /// Options of F::rotary_embedding.
 struct RotaryOptions {
   int64_t first = 0;         ///< place of the first row
   double base = 10000;       ///< above 0: pair i turns by place / base^(2 i / D)
   bool interleaved = false;  ///< pairs are neighbours, as in the paper; otherwise the halves of a row, as in Llama
+  RotaryScaling scaling = {};
 };
 
 /// Turns pairs of the elements of each row by an angle that grows with its place, so that products of rows depend on

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <mutex>
+#include <numbers>
 #include <vector>
 
 #include "kusari/framework/core/fork_safe.h"
@@ -19,10 +20,8 @@ constexpr int64_t kFewestPlaces = 64;
 
 Array make_table(const RotaryAngles& angles, int64_t first, int64_t times, const Device& device) {
   const int64_t half = angles.half;
-  std::vector<double> turns, values;
-  for (int64_t i = 0; i < half; ++i) {
-    turns.push_back(std::pow(angles.base, -static_cast<double>(i) / static_cast<double>(half)));
-  }
+  const std::vector<double> turns = rotary_turns(angles);
+  std::vector<double> values;
   values.reserve(static_cast<size_t>(2 * times * half));
   for (int64_t t = 0; t < times; ++t) {
     const double place = static_cast<double>(first) + static_cast<double>(t);
@@ -70,6 +69,18 @@ class RotaryTables {
 constinit Lazy<RotaryTables> g_rotary_tables;
 
 }  // namespace
+
+std::vector<double> rotary_turns(const RotaryAngles& angles) {
+  const auto& [factor, trained, low, high] = angles.scaling;
+  std::vector<double> turns;
+  for (int64_t i = 0; i < angles.half; ++i) {
+    const double turn = std::pow(angles.base, -static_cast<double>(i) / static_cast<double>(angles.half));
+    const double rounds = static_cast<double>(trained) * turn / (2 * std::numbers::pi);
+    const double kept = std::clamp((rounds - low) / (high - low), 0.0, 1.0);
+    turns.push_back(turn * (kept + (1 - kept) / factor));
+  }
+  return turns;
+}
 
 Array rotary_table(const RotaryAngles& angles, int64_t first, int64_t times, const Device& device) {
   return host_constant([&] {

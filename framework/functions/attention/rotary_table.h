@@ -1,7 +1,10 @@
 #pragma once
 
+#include <vector>
+
 #include "kusari/framework/core/array.h"
 #include "kusari/framework/core/export.h"
+#include "kusari/framework/functions/attention/rotary_embedding.h"
 
 namespace kusari::functions {
 
@@ -10,9 +13,13 @@ struct RotaryAngles {
   int64_t half;  ///< pairs of a row
   double base;
   Dtype dtype;  ///< of the table
+  RotaryScaling scaling = {};
 
   friend bool operator==(const RotaryAngles&, const RotaryAngles&) = default;
 };
+
+/// By how much each pair turns from one place to the next, in radians.
+KUSARI_API std::vector<double> rotary_turns(const RotaryAngles& angles);
 
 /// The cosines and sines of the places first .. first + times - 1: (times, 2, half), C-ordered, worked out in float64.
 /// The tables of the last angles and devices are kept and grow, so that a text that is generated place by place does

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <string>
 
 #include "kusari/framework/functions/attention/rotary_table.h"
@@ -99,7 +98,10 @@ void write_rotary_embedding(const NodeWriter& w) {
   const Sizes times = w.input_value(0).sizes(ndim - 2);
   const int64_t half = w.input_size(0, ndim - 1) / 2;
   const Dtype dtype = w.input_dtype(0), wide = dtype == Dtype::float64 ? dtype : Dtype::float32;
-  const functions::RotaryAngles angles{half, options.real("base"), wide};
+  functions::RotaryAngles angles{half, options.real("base"), wide};
+  if (options.has("factor")) {
+    angles.scaling = {options.real("factor"), options.integer("trained"), options.real("low"), options.real("high")};
+  }
   const bool interleaved = options.boolean("interleaved");
   std::string cosine, sine;
   if (is_fixed(times)) {
@@ -114,11 +116,7 @@ void write_rotary_embedding(const NodeWriter& w) {
     std::string place =
         w.graph().places(times, interleaved ? std::vector<int64_t>{-1, 1, 1} : std::vector<int64_t>{-1, 1});
     place = w.make("Add", {place, w.constant(full({}, options.integer("first"), Dtype::int64))});
-    std::vector<double> turns;
-    for (int64_t i = 0; i < half; ++i) {
-      turns.push_back(std::pow(options.real("base"), -static_cast<double>(i) / static_cast<double>(half)));
-    }
-    const Array speed = array(turns).astype(wide);
+    const Array speed = array(functions::rotary_turns(angles)).astype(wide);
     const std::string angle =
         w.make("Mul", {w.cast(place, Dtype::int64, wide), w.constant(interleaved ? speed.reshape({half, 1}) : speed)});
     cosine = w.cast(w.make("Cos", {angle}), wide, dtype);

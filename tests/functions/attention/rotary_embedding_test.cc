@@ -102,6 +102,36 @@ TEST_CASE("rotary_embedding of any places in any order") {
   CHECK(far.shape() == one.shape());
 }
 
+TEST_CASE("rotary_embedding of models that went on from shorter texts") {
+  // In 100 places the pairs turn 15.9, 3.56, 0.80, ... times: the first is left as it is, the second slowed in part.
+  const double share = (100 * std::pow(500, -1.0 / 4) / (2 * M_PI) - 1) / 3;
+  const double llama3[] = {1, share + (1 - share) / 8, 1.0 / 8, 1.0 / 8}, linear[] = {0.25, 0.25, 0.25, 0.25};
+  const auto check = [](const F::RotaryScaling& scaling, const double* slower) {
+    const Variable x(uniform({40, 8}, -1, 1));
+    std::vector<double> expected(320);
+    const std::vector<double> in = x.to_vector<double>();
+    for (size_t t = 0; t < 40; ++t) {
+      for (size_t i = 0; i < 4; ++i) {
+        const double angle = static_cast<double>(t + 90) * std::pow(500, -static_cast<double>(i) / 4) * slower[i];
+        const double a = in[8 * t + i], b = in[8 * t + i + 4];
+        expected[8 * t + i] = a * std::cos(angle) - b * std::sin(angle);
+        expected[8 * t + i + 4] = a * std::sin(angle) + b * std::cos(angle);
+      }
+    }
+    const auto rotated = [&](const Variable& v) {
+      return F::rotary_embedding(v, {.first = 90, .base = 500, .scaling = scaling});
+    };
+    check_close(rotated(x), {40, 8}, expected, 4);
+    check_gradients([&](const Variable& v) { return F::sum(rotated(v) * rotated(v) * rotated(v)); },
+                    uniform({2, 8}, -1, 1));
+  };
+  // Tables of other angles are kept apart.
+  for (int round = 0; round < 2; ++round) {
+    check({.factor = 8, .trained = 100}, llama3);
+    check({.factor = 4}, linear);
+  }
+}
+
 TEST_CASE("rotary_embedding: the gradient turns back") {
   for (const bool interleaved : {false, true}) {
     const F::RotaryOptions options{.first = 11, .interleaved = interleaved};
@@ -135,6 +165,12 @@ TEST_CASE("arguments that rotary_embedding refuses") {
                        ValueError);
   CHECK_THROWS_WITH_AS(F::rotary_embedding(x, {.base = 0}), doctest::Contains("F::rotary_embedding: base is 0"),
                        ValueError);
+  CHECK_THROWS_WITH_AS(F::rotary_embedding(x, {.scaling = {.factor = 0}}),
+                       doctest::Contains("F::rotary_embedding: scaling.factor is 0"), ValueError);
+  CHECK_THROWS_AS(F::rotary_embedding(x, {.scaling = {.trained = -1}}), ValueError);
+  CHECK_THROWS_AS(F::rotary_embedding(x, {.scaling = {.low = 0}}), ValueError);
+  CHECK_THROWS_WITH_AS(F::rotary_embedding(x, {.scaling = {.low = 4}}),
+                       doctest::Contains("scaling.high is 4: it must be more than scaling.low and finite"), ValueError);
   CHECK_THROWS_WITH_AS(F::rotary_embedding(Variable(ones({3, 5}, Dtype::float64, test_device()))),
                        doctest::Contains("x has shape (3, 5)"), TypeError);
 }
