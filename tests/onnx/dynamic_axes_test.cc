@@ -35,6 +35,20 @@ TEST_CASE("a language model is exported for any batch and length") {
   }
 }
 
+TEST_CASE("a language model with scaled rotation and normalized heads is exported for any length") {
+  L::TransformerLM model(11, {.block = 12,
+                              .layers = 2,
+                              .heads = 4,
+                              .width = 16,
+                              .blocks = {.groups = 2,
+                                         .head_width = 6,
+                                         .head_norm = true,
+                                         .rotary_base = 10,
+                                         .rotary_scaling = {.factor = 8, .trained = 20}}});
+  expect_same(model, {integers({1, 6}, 11)}, {{integers({3, 11}, 11)}, {integers({2, 1}, 11)}},
+              {.input_names = {"ids"}, .dynamic_axes = kTexts});
+}
+
 TEST_CASE("a text as long as the model allows is exported for shorter ones") {
   L::TransformerLM model(7, {.block = 6, .layers = 1, .heads = 2, .width = 8});
   expect_same(model, {integers({2, 6}, 7)}, {{integers({3, 2}, 7)}, {integers({1, 5}, 7)}},

@@ -461,6 +461,20 @@ void attentions() {
                                              .nobias = true,
                                              .rotary_base = 1e4}}),
             {integers({2, 6}, 50)});
+  link_case("model_qwen3",
+            L::TransformerLM(50, {.block = 16,
+                                  .layers = 2,
+                                  .heads = 4,
+                                  .width = 16,
+                                  .blocks = {.mlp = L::BlockMlp::gated_silu,
+                                             .norm = L::BlockNorm::rms,
+                                             .groups = 2,
+                                             .head_width = 6,
+                                             .nobias = true,
+                                             .head_norm = true,
+                                             .rotary_base = 10,
+                                             .rotary_scaling = {.factor = 8, .trained = 20}}}),
+            {integers({2, 6}, 50)});
   link_case("link_attention", L::MultiHeadAttention(16, 4), {uniform({2, 5, 16})});
   link_case("link_transformer_block", L::TransformerBlock(16, 4), {uniform({2, 5, 16})});
   link_case("link_transformer_decoder_block", L::TransformerDecoderBlock(16, 4),

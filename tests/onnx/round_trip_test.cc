@@ -168,7 +168,13 @@ TEST_CASE("an exported transformer with rotary places and root mean squares is r
                             .layers = 2,
                             .heads = 4,
                             .width = 32,
-                            .blocks = {.norm = L::BlockNorm::rms, .nobias = true, .rotary_base = 10000}});
+                            .blocks = {.norm = L::BlockNorm::rms,
+                                       .head_width = 6,
+                                       .nobias = true,
+                                       .qkv_bias = true,
+                                       .head_norm = true,
+                                       .rotary_base = 10,
+                                       .rotary_scaling = {.factor = 8, .trained = 20}}});
   const int64_t numbers[] = {3, 1, 4, 1, 5, 9, 2, 6};
   const Array tokens = from_host(numbers, {2, 4}, Dtype::int64);
   const Array expected = inferred(net, tokens);

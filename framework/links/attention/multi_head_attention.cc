@@ -27,6 +27,17 @@ int64_t divisor(const char* name, int64_t value, const char* what, int64_t of) {
                    ", " + std::to_string(of));
 }
 
+// Elements of a head: three times those of all heads are a number.
+int64_t head_width(int64_t width, int64_t heads, const MultiHeadAttentionOptions& options) {
+  argument::require(width > 0 && size_times(kCall, "width", width, 3) > 0, kCall, "width", width, "be positive");
+  argument::positive(kCall, "heads", heads);
+  if (argument::not_negative(kCall, "head_width", options.head_width) == 0) {
+    return width / divisor("heads", heads, "width", width);
+  }
+  size_times(kCall, "head_width", options.head_width, size_times(kCall, "heads", heads, 3));
+  return options.head_width;
+}
+
 void expect_places(const Variable& x, const char* argument, int64_t width) {
   functions::expect_given(x, kCall, argument);
   if (x.ndim() == 3 && x.shape()[2] == width) return;
@@ -49,28 +60,34 @@ struct AddedPlaces {
 MultiHeadAttention::MultiHeadAttention(int64_t width, int64_t heads, Options options)
     : qkv{*this,
           "qkv",
-          argument::require(width > 0 && size_times(kCall, "width", width, 3) > 0, kCall, "width", width,
-                            "be positive"),
-          width + 2 * divisor("groups", options.groups == 0 ? heads : options.groups, "heads", heads) *
-                      (width / divisor("heads", heads, "width", width)),
-          {.nobias = options.nobias, .initial_w = options.initial_w}},
+          width,
+          head_width(width, heads, options) *
+              (heads + 2 * divisor("groups", options.groups == 0 ? heads : options.groups, "heads", heads)),
+          {.nobias = options.nobias && !options.qkv_bias, .initial_w = options.initial_w}},
       out{*this,
           "out",
+          heads * head_width(width, heads, options),
           width,
-          width,
-          {.nobias = options.nobias,
+          {.nobias = options.nobias && !options.out_bias,
            .initial_w = options.initial_w_out ? std::move(options.initial_w_out) : options.initial_w}},
+      q_norm{*this, "q_norm", options.head_norm,
+             RMSNormalization(head_width(width, heads, options), {.eps = options.eps})},
+      k_norm{*this, "k_norm", options.head_norm,
+             RMSNormalization(head_width(width, heads, options), {.eps = options.eps})},
       dropout{argument::zero_to_below_one(kCall, "dropout", options.dropout)},
       width_{width},
       heads_{heads},
       groups_{options.groups == 0 ? heads : options.groups},
+      head_width_{head_width(width, heads, options)},
       is_causal_{options.is_causal},
-      rotary_base_{argument::finite_not_negative(kCall, "rotary_base", options.rotary_base)} {}
+      rotary_{.base = argument::finite_not_negative(kCall, "rotary_base", options.rotary_base),
+              .scaling = options.rotary_scaling} {}
 
 // (B, T, count D) -> (B, count, T, D), without moving anything.
-Variable MultiHeadAttention::heads_of(const Variable& x, int64_t count) const {
+Variable MultiHeadAttention::heads_of(const Variable& x, int64_t count, const HeadNorm* norm) const {
   const Shape& shape = x.shape();
-  return functions::transpose(functions::reshape(x, {shape[0], shape[1], count, width_ / heads_}), {0, 2, 1, 3});
+  const Variable heads = functions::reshape(x, {shape[0], shape[1], count, head_width_});
+  return functions::transpose(norm != nullptr && norm->is_present() ? (*norm)(heads) : heads, {0, 2, 1, 3});
 }
 
 Variable MultiHeadAttention::attend(const Variable& q, const Variable& k, const Variable& v, const AttentionCall& call,
@@ -79,18 +96,19 @@ Variable MultiHeadAttention::attend(const Variable& q, const Variable& k, const 
       q, k, v,
       {.mask = call.mask, .bias = call.bias, .lengths = call.lengths, .is_causal = is_causal, .dropout = dropout});
   const Shape& shape = y.shape();
-  return out(functions::reshape(functions::transpose(y, {0, 2, 1, 3}), {shape[0], shape[2], width_}), 2);
+  return out(functions::reshape(functions::transpose(y, {0, 2, 1, 3}), {shape[0], shape[2], heads_ * head_width_}), 2);
 }
 
 Variable MultiHeadAttention::operator()(const Variable& x, const AttentionCall& call) const {
   const LinkCall hooked(*this);
   expect_places(x, "x", width_);
-  const int64_t side = groups_ * (width_ / heads_);
-  const Variables parts = functions::split_axis(qkv(x, 2), {width_, width_ + side}, 2);
-  Variable q = heads_of(parts[0], heads_), k = heads_of(parts[1], groups_), v = heads_of(parts[2], groups_);
-  if (rotary_base_ > 0) {
-    const functions::RotaryOptions rotary{.first = call.cache != nullptr ? call.cache->length() : 0,
-                                          .base = rotary_base_};
+  const int64_t own = heads_ * head_width_, side = groups_ * head_width_;
+  const Variables parts = functions::split_axis(qkv(x, 2), {own, own + side}, 2);
+  Variable q = heads_of(parts[0], heads_, &q_norm), k = heads_of(parts[1], groups_, &k_norm);
+  const Variable v = heads_of(parts[2], groups_);
+  if (rotary_.base > 0) {
+    functions::RotaryOptions rotary = rotary_;
+    if (call.cache != nullptr) rotary.first = call.cache->length();
     q = functions::rotary_embedding(q, rotary);
     k = functions::rotary_embedding(k, rotary);
   }
@@ -114,10 +132,10 @@ Variable MultiHeadAttention::operator()(const Variable& x, const Variable& memor
   Variables kv;
   {
     const LinkCall of_qkv(qkv);
-    const Variables w = functions::split_axis(qkv.W, {width_}, 0);
-    const Variables b =
-        qkv.b.is_defined() ? functions::split_axis(qkv.b, {width_}, 0) : Variables{Variable(), Variable()};
-    q = heads_of(functions::linear(x, w[0], b[0], {.n_batch_axes = 2}), heads_);
+    const int64_t own = heads_ * head_width_;
+    const Variables w = functions::split_axis(qkv.W, {own}, 0);
+    const Variables b = qkv.b.is_defined() ? functions::split_axis(qkv.b, {own}, 0) : Variables{Variable(), Variable()};
+    q = heads_of(functions::linear(x, w[0], b[0], {.n_batch_axes = 2}), heads_, &q_norm);
     if (!is_kept) kv = functions::split_axis(functions::linear(memory, w[1], b[1], {.n_batch_axes = 2}), 2, 2);
   }
   if (is_kept) {
@@ -128,7 +146,7 @@ Variable MultiHeadAttention::operator()(const Variable& x, const Variable& memor
     }
     return attend(q, keys, values, call, false);
   }
-  const Variable k = heads_of(kv[0], groups_), v = heads_of(kv[1], groups_);
+  const Variable k = heads_of(kv[0], groups_, &k_norm), v = heads_of(kv[1], groups_);
   if (call.cache == nullptr) return attend(q, k, v, call, false);
   const AddedPlaces added{*call.cache};
   const auto [keys, values] = call.cache->append(k, v);

@@ -26,10 +26,16 @@ AnyLink block_norm(int64_t width, const TransformerBlockOptions& options) {
 
 MultiHeadAttentionOptions TransformerBlock::attention_options(const Options& o) {
   return {.groups = o.groups,
+          .head_width = o.head_width,
           .is_causal = o.is_causal,
           .nobias = o.nobias,
+          .qkv_bias = o.qkv_bias,
+          .out_bias = o.out_bias,
           .dropout = o.dropout,
+          .head_norm = o.head_norm,
+          .eps = o.eps,
           .rotary_base = o.rotary_base,
+          .rotary_scaling = o.rotary_scaling,
           .initial_w = o.initial_w,
           .initial_w_out = o.initial_w_out};
 }
@@ -42,12 +48,12 @@ TransformerBlock::TransformerBlock(int64_t width, int64_t heads, const Options& 
              "mlp_in",
              width,
              inner_width(width, o) * (o.mlp == BlockMlp::gated_silu ? 2 : 1),
-             {.nobias = o.nobias, .initial_w = o.initial_w}},
+             {.nobias = o.nobias && !o.mlp_bias, .initial_w = o.initial_w}},
       mlp_out{*this,
               "mlp_out",
               inner_width(width, o),
               width,
-              {.nobias = o.nobias, .initial_w = o.initial_w_out ? o.initial_w_out : o.initial_w}},
+              {.nobias = o.nobias && !o.mlp_bias, .initial_w = o.initial_w_out ? o.initial_w_out : o.initial_w}},
       dropout{o.dropout},
       pre_norm_{o.pre_norm},
       mlp_{o.mlp} {}
@@ -62,6 +68,8 @@ Variable TransformerBlock::mlp(const Variable& x) const {
       return mlp_out(gelu(h, GeluForm::tanh), 2);
     case BlockMlp::relu:
       return mlp_out(relu(h), 2);
+    case BlockMlp::silu:
+      return mlp_out(silu(h), 2);
     case BlockMlp::gated_silu: {
       const Variables halves = split_axis(h, 2, 2);
       return mlp_out(silu(halves[0]) * halves[1], 2);

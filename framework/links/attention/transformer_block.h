@@ -21,6 +21,7 @@ enum class BlockMlp : uint8_t {
   gelu_tanh,  ///< the same with GeluForm::tanh, as in GPT-2
   relu,
   gated_silu,  ///< out(silu(g) u), g and u being the halves of in(x), as in Llama
+  silu,
 };
 
 struct TransformerBlockOptions {
@@ -30,10 +31,16 @@ struct TransformerBlockOptions {
   int64_t mlp_width = 0;  ///< 0: 4 width
   BlockMlp mlp = BlockMlp::gelu;
   BlockNorm norm = BlockNorm::layer;
-  double eps = 1e-5;               ///< of the normalizations
-  int64_t groups = 0;              ///< heads of keys and values; 0: as many as heads
-  bool nobias = false;             ///< of all products
-  double rotary_base = 0;          ///< F::rotary_embedding of queries and keys; 0: none
+  double eps = 1e-5;       ///< of the normalizations
+  int64_t groups = 0;      ///< heads of keys and values; 0: as many as heads
+  int64_t head_width = 0;  ///< elements of a head; 0: width / heads
+  bool nobias = false;     ///< of all products, but for
+  bool qkv_bias = false;   ///< that of queries, keys and values,
+  bool out_bias = false;   ///< that behind the heads, and
+  bool mlp_bias = false;   ///< the two that follow
+  bool head_norm = false;  ///< each head's queries and keys are RMS-normalized before they turn, as in Qwen3
+  double rotary_base = 0;  ///< F::rotary_embedding of queries and keys; 0: none
+  functions::RotaryScaling rotary_scaling = {};
   Initializer initial_w = {};      ///< default: LeCunNormal
   Initializer initial_w_out = {};  ///< of the products before the two sums; default: that of initial_w
 };

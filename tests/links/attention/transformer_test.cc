@@ -66,6 +66,16 @@ const L::TransformerBlockOptions kForms[] = {
      .groups = 2,
      .nobias = true,
      .rotary_base = 10000},
+    {.is_causal = true,
+     .mlp = L::BlockMlp::silu,
+     .norm = L::BlockNorm::rms,
+     .groups = 2,
+     .head_width = 6,
+     .nobias = true,
+     .qkv_bias = true,
+     .head_norm = true,
+     .rotary_base = 100,
+     .rotary_scaling = {.factor = 8, .trained = 6}},
 };
 
 Array words(const std::vector<int32_t>& ids) { return array(ids, {1, static_cast<int64_t>(ids.size())}); }
@@ -127,6 +137,34 @@ TEST_CASE("transformer blocks give the same with a cache, place by place") {
     check_equal(model(Variable(words({4}), false), &cache), Variable(whole.array().slice(1, 2, 1).copy()));
     CHECK_THROWS_AS(cache.truncate(9), ValueError);
   }
+}
+
+TEST_CASE("MultiHeadAttention: heads of any width, normalized, with biases of one product") {
+  const auto names = [](L::MultiHeadAttention mha) {
+    std::vector<std::string> result;
+    for (const auto& [path, param] : mha.namedparams()) result.push_back(path + to_string(param->shape()));
+    return result;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names({8, 4, {.groups = 2, .head_width = 6, .nobias = true, .qkv_bias = true}}) ==
+        Names{"/out/W(8, 24)", "/qkv/W(48, 8)", "/qkv/b(48,)"});
+  CHECK(names({8, 4, {.nobias = true, .out_bias = true, .head_norm = true}}) ==
+        Names{"/k_norm/gamma(2,)", "/out/W(8, 8)", "/out/b(8,)", "/q_norm/gamma(2,)", "/qkv/W(24, 8)"});
+  // Heads need not divide the width. Attention to a memory has the same heads and norms.
+  const L::MultiHeadAttention mha(7, 3, {.head_width = 2, .head_norm = true});
+  const Variable x = drawn({2, 4, 7});
+  check_equal(mha(x, x), mha(x));
+  const auto qkv = functions::linear(x, mha.qkv.W, mha.qkv.b, {.n_batch_axes = 2}).array();
+  const auto heads = [&](int64_t part) {
+    return Variable(qkv.slice(2, 6 * part, 6).contiguous().reshape({2, 4, 3, 2}).transpose({0, 2, 1, 3}).copy());
+  };
+  const Variable y = functions::scaled_dot_product_attention(mha.q_norm(heads(0)), mha.k_norm(heads(1)), heads(2));
+  const Variable joined(y.array().transpose({0, 2, 1, 3}).copy().reshape({2, 4, 6}));
+  check_equal(mha(x), functions::linear(joined, mha.out.W, mha.out.b, {.n_batch_axes = 2}));
+  CHECK_THROWS_WITH_AS(L::MultiHeadAttention(8, 4, {.head_width = -1}),
+                       doctest::Contains("L::MultiHeadAttention: head_width is -1"), ValueError);
+  CHECK_THROWS_AS(L::MultiHeadAttention(8, 4, {.head_width = std::numeric_limits<int64_t>::max() / 8}), ValueError);
+  CHECK_THROWS_AS(L::MultiHeadAttention(8, 0, {.head_width = 2}), ValueError);
 }
 
 TEST_CASE("MultiHeadAttention leaves the cache as it was when a call throws") {
