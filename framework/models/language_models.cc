@@ -1,10 +1,12 @@
 #include "kusari/framework/models/language_models.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,7 @@ namespace kusari::models {
 namespace {
 
 namespace fs = std::filesystem;
+using Values = std::vector<nlohmann::json>;
 
 nlohmann::json read_json(const fs::path& path) {
   std::ifstream file(path);
@@ -38,8 +41,7 @@ class ModelConfig {
   int64_t integer(const char* key) const {
     const auto found = json_.find(key);
     if (found == json_.end() || !found->is_number_integer() || found->get<int64_t>() < 1) {
-      throw ValueError(call_ + ": " + path_.string() + ": \"" + key + "\" is " + shown(key) +
-                       ": it must be a positive integer");
+      refuse(key, "be a positive integer");
     }
     return found->get<int64_t>();
   }
@@ -51,22 +53,40 @@ class ModelConfig {
     if (!found->is_number()) throw ValueError(call_ + ": " + path_.string() + ": \"" + key + "\" must be a number");
     return found->get<double>();
   }
-  const nlohmann::json* object(const char* key) const {
-    const auto found = json_.find(key);
-    return found != json_.end() && found->is_object() ? &*found : nullptr;
+  /// One that must be there.
+  double positive_in(const nlohmann::json& object, const char* key) const {
+    const double value = number_in(object, key, 0);
+    if (!(value > 0)) refuse(object, key, "be a positive number");
+    return value;
   }
+  const nlohmann::json* object(const char* key) const {
+    if (!given(key)) return nullptr;
+    if (!json_[key].is_object()) refuse(key, "be an object");
+    return &json_[key];
+  }
+  bool contains(const char* key) const { return json_.contains(key); }
   bool given(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
   bool is(const char* key, const nlohmann::json& value) const { return json_.contains(key) && json_[key] == value; }
   /// Throws for a model whose `key` is there and has another value: we would compute something else.
-  void require(const char* key, const std::vector<nlohmann::json>& values) const {
-    if (!given(key) || std::find(values.begin(), values.end(), json_[key]) != values.end()) return;
-    throw ValueError(call_ + ": " + path_.string() + ": \"" + key + "\" is " + shown(key) + ": it must be " +
-                     values[0].dump());
+  void require(const char* key, const Values& values) const { require_in(json_, key, values); }
+  void require_in(const nlohmann::json& object, const char* key, const Values& values) const {
+    const auto found = object.find(key);
+    if (found == object.end() || found->is_null()) return;
+    std::string rule;
+    for (const nlohmann::json& value : values) {
+      if (*found == value) return;
+      rule += (rule.empty() ? "be " : " or ") + value.dump();
+    }
+    refuse(object, key, rule);
+  }
+  /// `rule` follows "it must".
+  [[noreturn]] void refuse(const char* key, const std::string& rule) const { refuse(json_, key, rule); }
+  [[noreturn]] void refuse(const nlohmann::json& object, const char* key, const std::string& rule) const {
+    throw ValueError(call_ + ": " + path_.string() + ": \"" + key + "\" is " +
+                     (object.contains(key) ? json_text(object[key]) : "missing") + ": it must " + rule);
   }
 
  private:
-  std::string shown(const char* key) const { return json_.contains(key) ? json_text(json_[key]) : "missing"; }
-
   std::string call_;
   fs::path path_;
   nlohmann::json json_;
@@ -117,6 +137,42 @@ class Tensors {
   std::map<std::string, size_t> places_;
 };
 
+struct Rotary {
+  double base;
+  functions::RotaryScaling scaling;
+};
+
+// How pairs turn, as config.json had it before transformers 5 (rope_theta, rope_scaling) or has it since
+// (rope_parameters). `places`: that the model was trained for, unless it says otherwise.
+Rotary rotary_of(const ModelConfig& config, int64_t places) {
+  config.require("partial_rotary_factor", {1});
+  Rotary result{config.number_or("rope_theta", 10000), {}};
+  const nlohmann::json* object = config.object("rope_scaling");  // transformers prefers it
+  if (object == nullptr || object->empty()) object = config.object("rope_parameters");
+  if (object == nullptr) return result;
+  const nlohmann::json& rope = *object;
+  result.base = config.number_in(rope, "rope_theta", result.base);
+  config.require_in(rope, "partial_rotary_factor", {1});
+  const char* const key = rope.contains("rope_type") || !rope.contains("type") ? "rope_type" : "type";
+  const Values types{"default", "linear", "llama3"};
+  config.require_in(rope, key, types);
+  const std::string type = rope.contains(key) && !rope[key].is_null() ? rope[key].get<std::string>() : "";
+  // Parameters of we do not know what, such as those of several kinds of layers.
+  if (type.empty() && rope.size() > rope.count("rope_theta")) config.refuse(rope, key, "be there");
+  if (type == "linear" || type == "llama3") result.scaling.factor = config.positive_in(rope, "factor");
+  if (type != "llama3") return result;
+  result.scaling.trained = places;
+  if (rope.contains("original_max_position_embeddings")) {
+    result.scaling.trained = std::llround(config.positive_in(rope, "original_max_position_embeddings"));
+  }
+  result.scaling.low = config.positive_in(rope, "low_freq_factor");
+  result.scaling.high = config.positive_in(rope, "high_freq_factor");
+  if (result.scaling.high <= result.scaling.low) {
+    config.refuse(rope, "high_freq_factor", "be more than low_freq_factor");
+  }
+  return result;
+}
+
 // A model without numbers yet.
 L::TransformerLM empty_model(const char* call, int64_t words, L::TransformerLMOptions options,
                              const PretrainedOptions& wanted) {
@@ -134,7 +190,11 @@ L::TransformerLM load_gpt2(const std::string& folder, const PretrainedOptions& o
   const char* const call = "models::load_gpt2";
   const ModelConfig config(call, folder);
   config.require("model_type", {"gpt2"});
-  config.require("activation_function", {"gelu_new", "gelu_pytorch_tanh"});
+  config.require("activation_function", {"gelu_new", "gelu_pytorch_tanh", "gelu", "relu", "silu"});
+  const L::BlockMlp mlp = config.is("activation_function", "gelu")   ? L::BlockMlp::gelu
+                          : config.is("activation_function", "relu") ? L::BlockMlp::relu
+                          : config.is("activation_function", "silu") ? L::BlockMlp::silu
+                                                                     : L::BlockMlp::gelu_tanh;
   config.require("scale_attn_weights", {true});
   config.require("scale_attn_by_inverse_layer_idx", {false});
   config.require("add_cross_attention", {false});
@@ -146,7 +206,7 @@ L::TransformerLM load_gpt2(const std::string& folder, const PretrainedOptions& o
                                         .width = width,
                                         .tied = !config.is("tie_word_embeddings", false),
                                         .blocks = {.mlp_width = config.integer_or("n_inner", 4 * width),
-                                                   .mlp = L::BlockMlp::gelu_tanh,
+                                                   .mlp = mlp,
                                                    .eps = config.number_or("layer_norm_epsilon", 1e-5)}},
                                        options);
 
@@ -186,27 +246,30 @@ L::TransformerLM load_gpt2(const std::string& folder, const PretrainedOptions& o
 L::TransformerLM load_llama(const std::string& folder, const PretrainedOptions& options) {
   const char* const call = "models::load_llama";
   const ModelConfig config(call, folder);
-  config.require("model_type", {"llama", "mistral"});
+  config.require("model_type", {"llama", "mistral", "qwen2", "qwen3"});
   config.require("hidden_act", {"silu"});
-  config.require("attention_bias", {false});
-  config.require("mlp_bias", {false});
-  config.require("rope_scaling", {nullptr});
-  config.require("sliding_window", {nullptr});
+  const bool is_llama = config.is("model_type", "llama"), is_mistral = config.is("model_type", "mistral");
+  const bool is_qwen2 = config.is("model_type", "qwen2"), is_qwen3 = config.is("model_type", "qwen3");
+  if (!is_qwen2) config.require("attention_bias", is_mistral ? Values{false} : Values{false, true});
+  config.require("mlp_bias", is_llama ? Values{false, true} : Values{false});
+  const bool has_bias = !is_qwen2 && config.is("attention_bias", true);
   const int64_t width = config.integer("hidden_size"), heads = config.integer("num_attention_heads");
   const int64_t groups = config.integer_or("num_key_value_heads", heads),
-                mlp_width = config.integer("intermediate_size");
-  config.require("head_dim", {width / heads});
-  double base = config.number_or("rope_theta", 10000);
-  if (const nlohmann::json* rope = config.object("rope_parameters")) {
-    if (rope->contains("rope_type") && (*rope)["rope_type"] != "default") {
-      throw ValueError(std::string(call) + ": " + folder + "/config.json: rope_type is " +
-                       json_text((*rope)["rope_type"]) + ": it must be \"default\"");
+                mlp_width = config.integer("intermediate_size"), places = config.integer("max_position_embeddings");
+  const int64_t head_width = config.integer_or("head_dim", is_qwen3 ? 128 : width / heads);
+  // Without windows all places are seen, which is the same in a text that no window is shorter than.
+  if (is_llama || is_mistral || config.is("use_sliding_window", true)) {
+    const int64_t window = is_llama || config.contains("sliding_window") ? config.integer_or("sliding_window", places)
+                                                                         : 4096;  // transformers' default
+    if (window < (options.block > 0 ? std::min(options.block, places) : places)) {
+      config.refuse("sliding_window", "not be less than the places of a text: give the option block, at most that");
     }
-    base = config.number_in(*rope, "rope_theta", base);
   }
+  const auto [base, scaling] = rotary_of(config, places);
   const bool tied = config.is("tie_word_embeddings", true);
+  const double eps = config.number_or("rms_norm_eps", 1e-6);
   L::TransformerLM model = empty_model(call, config.integer("vocab_size"),
-                                       {.block = config.integer("max_position_embeddings"),
+                                       {.block = places,
                                         .layers = config.integer("num_hidden_layers"),
                                         .heads = heads,
                                         .width = width,
@@ -214,33 +277,46 @@ L::TransformerLM load_llama(const std::string& folder, const PretrainedOptions& 
                                         .blocks = {.mlp_width = mlp_width,
                                                    .mlp = L::BlockMlp::gated_silu,
                                                    .norm = L::BlockNorm::rms,
-                                                   .eps = config.number_or("rms_norm_eps", 1e-6),
+                                                   .eps = eps,
                                                    .groups = groups,
+                                                   .head_width = head_width,
                                                    .nobias = true,
-                                                   .rotary_base = base}},
+                                                   .qkv_bias = is_qwen2 || has_bias,
+                                                   .out_bias = has_bias,
+                                                   .mlp_bias = config.is("mlp_bias", true),
+                                                   .head_norm = is_qwen3,
+                                                   .rotary_base = base,
+                                                   .rotary_scaling = scaling}},
                                        options);
 
   const Tensors tensors(call, folder);
-  const auto load_norm = [&](const std::string& name, const AnyLink& link) {
-    tensors.load(name + ".weight", link.get<L::RMSNormalization>()->gamma.array());
+  const auto load_norm = [&](const std::string& name, const L::RMSNormalization& norm) {
+    tensors.load(name + ".weight", norm.gamma.array());
   };
-  const int64_t side = groups * (width / heads);
+  const auto load_product = [&](const std::string& name, const L::Linear& link, int64_t first, int64_t count) {
+    tensors.load(name + ".weight", link.W.array().slice(0, first, count));
+    if (link.b.is_defined()) tensors.load(name + ".bias", link.b.array().slice(0, first, count));
+  };
+  const int64_t own = heads * head_width, side = groups * head_width;
   tensors.load("model.embed_tokens.weight", model.wte.W.array());
   for (size_t i = 0; i < model.h.size(); ++i) {
     const L::TransformerBlock& block = model.h[i];
     const std::string at = "model.layers." + std::to_string(i) + ".";
-    load_norm(at + "input_layernorm", block.ln_1);
-    const Array qkv = block.attn.qkv.W.array(), gate_and_up = block.mlp_in.W.array();
-    tensors.load(at + "self_attn.q_proj.weight", qkv.slice(0, 0, width));
-    tensors.load(at + "self_attn.k_proj.weight", qkv.slice(0, width, side));
-    tensors.load(at + "self_attn.v_proj.weight", qkv.slice(0, width + side, side));
-    tensors.load(at + "self_attn.o_proj.weight", block.attn.out.W.array());
-    load_norm(at + "post_attention_layernorm", block.ln_2);
-    tensors.load(at + "mlp.gate_proj.weight", gate_and_up.slice(0, 0, mlp_width));
-    tensors.load(at + "mlp.up_proj.weight", gate_and_up.slice(0, mlp_width, mlp_width));
-    tensors.load(at + "mlp.down_proj.weight", block.mlp_out.W.array());
+    load_norm(at + "input_layernorm", *block.ln_1.get<L::RMSNormalization>());
+    load_product(at + "self_attn.q_proj", block.attn.qkv, 0, own);
+    load_product(at + "self_attn.k_proj", block.attn.qkv, own, side);
+    load_product(at + "self_attn.v_proj", block.attn.qkv, own + side, side);
+    load_product(at + "self_attn.o_proj", block.attn.out, 0, width);
+    if (is_qwen3) {
+      load_norm(at + "self_attn.q_norm", block.attn.q_norm);
+      load_norm(at + "self_attn.k_norm", block.attn.k_norm);
+    }
+    load_norm(at + "post_attention_layernorm", *block.ln_2.get<L::RMSNormalization>());
+    load_product(at + "mlp.gate_proj", block.mlp_in, 0, mlp_width);
+    load_product(at + "mlp.up_proj", block.mlp_in, mlp_width, mlp_width);
+    load_product(at + "mlp.down_proj", block.mlp_out, 0, width);
   }
-  load_norm("model.norm", model.ln_f);
+  load_norm("model.norm", *model.ln_f.get<L::RMSNormalization>());
   if (!tied) tensors.load("lm_head.weight", model.lm_head.array());
   return model;
 }

@@ -15,10 +15,13 @@ struct PretrainedOptions {
 };
 
 /// A trained GPT-2: a folder with config.json and model.safetensors (or model.safetensors.index.json and its parts), as
-/// transformers' save_pretrained writes them. Dropout is 0. Throws IoError for missing and damaged files, KeyError for
-/// missing tensors, TypeError for those of other shapes, ValueError for models that differ from GPT-2.
+/// transformers' save_pretrained writes them. activation_function: "gelu_new", "gelu_pytorch_tanh", "gelu", "relu" or
+/// "silu". Dropout is 0. Throws IoError for missing and damaged files, KeyError for missing tensors, TypeError for
+/// those of other shapes, ValueError for models that differ from GPT-2.
 KUSARI_API L::TransformerLM load_gpt2(const std::string& folder, const PretrainedOptions& options = {});
-/// A trained Llama, or a model of that shape (model_type "llama" or "mistral" without a window), likewise.
+/// A trained Llama, or a model of that shape, likewise: model_type "llama", "mistral", "qwen2" or "qwen3". Rotation may
+/// be scaled (rope_type "linear" or "llama3", in rope_scaling or rope_parameters). There is no attention to a window:
+/// ValueError where sliding_window is less than the places of a text, which options.block can bring down.
 KUSARI_API L::TransformerLM load_llama(const std::string& folder, const PretrainedOptions& options = {});
 
 }  // namespace kusari::models

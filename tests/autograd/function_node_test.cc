@@ -108,9 +108,9 @@ TEST_CASE("a function that gives nothing is told so") {
   for (const int64_t size : {1, 2}) {
     for (const bool requires_grad : {false, true}) {
       const Variable x(ones({size}), requires_grad);
-      CHECK_THROWS_WITH_AS(
-          apply<Nothing>({x}),
-          "F::nothing: its forward() gave no array: it must give one, or be applied with apply_all()", ValueError);
+      CHECK_THROWS_WITH_AS(apply<Nothing>({x}),
+                           "F::nothing: its forward() gave no array: it must give one, or be applied with apply_all()",
+                           ValueError);
     }
   }
 }

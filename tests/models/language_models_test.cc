@@ -10,10 +10,12 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "kusari/framework/core/config.h"
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/links/attention/generate.h"
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/framework/serializers/safetensors.h"
+#include "kusari/framework/static_graph/static_graph.h"
 #include "kusari/tests/scratch_directory.h"
 
 // tests/golden/language_models: small models that transformers saved, and the scores that it computes with them.
@@ -25,15 +27,23 @@ using nlohmann::json;
 
 const fs::path kGolden = fs::path(KUSARI_SOURCE_DIR) / "tests/golden/language_models";
 
-void check_scores(const L::TransformerLM& model, const std::string& name, double tolerance) {
-  const serializers::NpzReader golden((kGolden / name / "scores.npz").string());
-  const Variable y = model(Variable(golden.array("ids"), false));
-  const Array expected = golden.array("logits");
-  REQUIRE(y.shape() == expected.shape());
-  const auto a = Variable(y.array().astype(Dtype::float32)).to_vector<float>(), b = expected.to_vector<float>();
+void check_near(const Array& got, const Array& expected, double tolerance) {
+  REQUIRE(got.shape() == expected.shape());
+  const auto a = got.astype(Dtype::float32).to_vector<float>(), b = expected.to_vector<float>();
   double worst = 0;
   for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::fabs(static_cast<double>(a[i] - b[i])));
   CHECK(worst < tolerance);
+}
+void check_scores(const L::TransformerLM& model, const std::string& name, double tolerance) {
+  CAPTURE(name);
+  const serializers::NpzReader golden((kGolden / name / "scores.npz").string());
+  check_near(model(Variable(golden.array("ids"), false)).array(), golden.array("logits"), tolerance);
+}
+
+/// Of the shape of Llama, whose scores are of texts longer than those that llama_3 was trained for.
+const std::string kOthers[] = {"llama_3", "mistral_linear", "qwen2", "qwen3"};
+L::TransformerLM other(const std::string& name, Dtype dtype = Dtype::float32) {
+  return models::load_llama((kGolden / name).string(), {.dtype = dtype});
 }
 
 /// A copy of a golden model's folder whose config.json has other entries.
@@ -59,6 +69,97 @@ TEST_CASE("models of transformers give its scores") {
   CHECK(short_texts.block() == 10);
   check_scores(short_texts, "gpt2", 1e-6);
   CHECK(models::load_gpt2((kGolden / "gpt2").string(), {.block = 99}).block() == 12);
+}
+
+TEST_CASE("models of the shape of Llama give the scores of transformers") {
+  for (const std::string& name : kOthers) {
+    check_scores(other(name), name, 2e-5);
+    check_scores(other(name, Dtype::float16), name, 0.03);
+    check_scores(other(name, Dtype::bfloat16), name, 0.25);
+  }
+}
+
+TEST_CASE("activations of GPT-2") {
+  const testing::ScratchDirectory scratch;
+  const serializers::NpzReader golden((kGolden / "gpt2/activations.npz").string());
+  const Variable ids(golden.array("ids"), false);
+  const auto scores = [&](const json& activation) {
+    const fs::path folder = changed(scratch, "gpt2", {{"activation_function", activation}});
+    return models::load_gpt2(folder.string())(ids).array();
+  };
+  for (const char* const name : {"gelu", "relu", "silu"}) {
+    CAPTURE(name);
+    check_near(scores(name), golden.array(name), 1e-6);
+  }
+  const serializers::NpzReader tanh((kGolden / "gpt2/scores.npz").string());
+  for (const json& name : {json("gelu_pytorch_tanh"), json()}) check_near(scores(name), tanh.array("logits"), 1e-6);
+}
+
+TEST_CASE("rotation as files of transformers 4 have it") {
+  const testing::ScratchDirectory scratch;
+  const auto check = [&](const std::string& name, json changes) {
+    changes["rope_parameters"] = nullptr;
+    check_scores(models::load_llama(changed(scratch, name, changes).string()), name, 2e-5);
+  };
+  const json llama3 = {{"rope_type", "llama3"},
+                       {"factor", 8},
+                       {"original_max_position_embeddings", 32},
+                       {"low_freq_factor", 1},
+                       {"high_freq_factor", 4}};
+  check("llama_3", {{"rope_theta", 300}, {"rope_scaling", llama3}});
+  check("mistral_linear", {{"rope_theta", 10000}, {"rope_scaling", {{"type", "linear"}, {"factor", 4.0}}}});
+  check("mistral_linear", {{"rope_scaling", {{"rope_type", "linear"}, {"factor", 4.0}, {"rope_theta", 10000}}}});
+  check("qwen2", {{"rope_theta", 10000}, {"rope_scaling", json::object()}});
+}
+
+TEST_CASE("models of the shape of Llama with a cache, as static graphs, and saved") {
+  const testing::ScratchDirectory scratch;
+  const auto mode = no_backprop_mode();
+  for (const std::string& name : kOthers) {
+    CAPTURE(name);
+    L::TransformerLM model = other(name);
+    const serializers::NpzReader golden((kGolden / name / "scores.npz").string());
+    const Array ids = golden.array("ids"), expected = golden.array("logits");
+    KVCache cache = model.cache();
+    check_near(model(Variable(ids.slice(1, 0, 5).copy(), false), &cache).array(), expected.slice(1, 0, 5).copy(), 2e-5);
+    for (int64_t i = 5; i < ids.shape()[1]; ++i) {
+      check_near(model.next(Variable(ids.slice(1, i, 1).copy(), false), &cache).array(), expected.slice(1, i, 1).copy(),
+                 2e-5);
+    }
+    StaticGraph replayed(model);
+    for (int round = 0; round < 2; ++round) check_near(replayed(Variable(ids, false)).array(), expected, 2e-5);
+    serializers::save_npz(scratch / "model.npz", model);
+    L::TransformerLM again = other(name);
+    for (Parameter* p : again.params()) p->array().fill(0.5);
+    serializers::load_npz(scratch / "model.npz", again);
+    check_scores(again, name, 2e-5);
+  }
+}
+
+TEST_CASE("attention to a window is refused where a text could be longer") {
+  const testing::ScratchDirectory scratch;
+  const auto load = [&](const std::string& name, const json& changes, int64_t block = 0) {
+    return models::load_llama(changed(scratch, name, changes).string(), {.block = block});
+  };
+  CHECK_THROWS_WITH_AS(
+      load("mistral_linear", {{"sliding_window", 39}}),
+      doctest::Contains("config.json: \"sliding_window\" is 39: it must not be less than the places of "
+                        "a text: give the option block, at most that"),
+      ValueError);
+  CHECK(load("mistral_linear", {{"sliding_window", 39}}, 39).block() == 39);
+  CHECK(load("mistral_linear", {{"sliding_window", nullptr}}).block() == 40);
+  // A key that is not there is 4096.
+  const fs::path folder = changed(scratch, "mistral_linear", {{"max_position_embeddings", 4097}});
+  std::ifstream in(folder / "config.json");
+  json config = json::parse(in);
+  config.erase("sliding_window");
+  std::ofstream(folder / "config.json") << config;
+  CHECK_THROWS_WITH_AS(models::load_llama(folder.string()), doctest::Contains("\"sliding_window\" is missing"),
+                       ValueError);
+  CHECK(models::load_llama(folder.string(), {.block = 4096}).block() == 4096);
+  CHECK(load("qwen2", {{"sliding_window", 8}}).block() == 40);
+  CHECK_THROWS_WITH_AS(load("qwen2", {{"sliding_window", 8}, {"use_sliding_window", true}}),
+                       doctest::Contains("\"sliding_window\" is 8"), ValueError);
 }
 
 TEST_CASE("weights in several files") {
@@ -98,8 +199,16 @@ TEST_CASE("models that are something else") {
   const auto llama = [&](const json& changes) {
     return models::load_llama(changed(scratch, "llama", changes).string());
   };
-  CHECK_THROWS_WITH_AS(gpt2({{"activation_function", "relu"}}),
-                       doctest::Contains("\"activation_function\" is \"relu\""), ValueError);
+  CHECK_THROWS_WITH_AS(gpt2({{"activation_function", "tanh"}}),
+                       doctest::Contains("\"activation_function\" is \"tanh\": it must be \"gelu_new\" or "
+                                         "\"gelu_pytorch_tanh\" or \"gelu\" or \"relu\" or \"silu\""),
+                       ValueError);
+  CHECK_THROWS_WITH_AS(gpt2({{"scale_attn_weights", false}}),
+                       doctest::Contains("\"scale_attn_weights\" is false: it must be true"), ValueError);
+  CHECK_THROWS_WITH_AS(gpt2({{"scale_attn_by_inverse_layer_idx", true}}),
+                       doctest::Contains("\"scale_attn_by_inverse_layer_idx\" is true: it must be false"), ValueError);
+  CHECK_THROWS_WITH_AS(gpt2({{"add_cross_attention", true}}),
+                       doctest::Contains("\"add_cross_attention\" is true: it must be false"), ValueError);
   CHECK_THROWS_WITH_AS(gpt2({{"n_layer", "two"}}),
                        doctest::Contains("\"n_layer\" is \"two\": it must be a positive integer"), ValueError);
   CHECK_THROWS_WITH_AS(gpt2({{"n_layer", 3}}), doctest::Contains("no tensor \"transformer.h.2.ln_1.weight\""),
@@ -110,10 +219,34 @@ TEST_CASE("models that are something else") {
   CHECK_THROWS_WITH_AS(gpt2({{"vocab_size", 12}}), doctest::Contains("config.json says (12, 8)"), TypeError);
   CHECK_THROWS_WITH_AS(gpt2({{"vocab_size", 14}}), doctest::Contains("config.json says (14, 8)"), TypeError);
   CHECK_THROWS_WITH_AS(llama({{"rope_parameters", {{"rope_type", "yarn"}}}}),
-                       doctest::Contains("rope_type is \"yarn\""), ValueError);
-  CHECK_THROWS_WITH_AS(llama({{"rope_scaling", {{"factor", 8}}}}), doctest::Contains("\"rope_scaling\""), ValueError);
-  CHECK_THROWS_WITH_AS(llama({{"head_dim", 8}}), doctest::Contains("\"head_dim\" is 8: it must be 4"), ValueError);
-  CHECK_THROWS_WITH_AS(llama({{"attention_bias", true}}), doctest::Contains("\"attention_bias\""), ValueError);
+                       doctest::Contains("\"rope_type\" is \"yarn\": it must be \"default\" or \"linear\" or "
+                                         "\"llama3\""),
+                       ValueError);
+  const auto scaled = [&](const json& scaling) { return llama({{"rope_scaling", scaling}}); };
+  CHECK_THROWS_WITH_AS(scaled({{"factor", 8}}), doctest::Contains("\"rope_type\" is missing: it must be there"),
+                       ValueError);
+  CHECK_THROWS_WITH_AS(scaled(2.0), doctest::Contains("\"rope_scaling\" is 2.0: it must be an object"), ValueError);
+  CHECK_THROWS_WITH_AS(scaled({{"type", "dynamic"}}), doctest::Contains("\"type\" is \"dynamic\": it must be"),
+                       ValueError);
+  CHECK_THROWS_WITH_AS(scaled({{"rope_type", 3}}), doctest::Contains("\"rope_type\" is 3: it must be"), ValueError);
+  CHECK_THROWS_WITH_AS(scaled({{"rope_type", "linear"}}),
+                       doctest::Contains("\"factor\" is missing: it must be a positive number"), ValueError);
+  CHECK_THROWS_WITH_AS(scaled({{"rope_type", "linear"}, {"factor", -1}}), doctest::Contains("\"factor\" is -1"),
+                       ValueError);
+  CHECK_THROWS_WITH_AS(
+      scaled({{"rope_type", "llama3"}, {"factor", 8}, {"low_freq_factor", 4}, {"high_freq_factor", 4}}),
+      doctest::Contains("\"high_freq_factor\" is 4: it must be more than low_freq_factor"), ValueError);
+  CHECK_THROWS_WITH_AS(scaled({{"rope_type", "linear"}, {"factor", 2}, {"partial_rotary_factor", 0.5}}),
+                       doctest::Contains("\"partial_rotary_factor\" is 0.5: it must be 1"), ValueError);
+  CHECK_THROWS_WITH_AS(llama({{"head_dim", 8}}), doctest::Contains("q_proj.weight\" has shape (16, 16)"), TypeError);
+  CHECK_THROWS_WITH_AS(llama({{"attention_bias", true}}),
+                       doctest::Contains("no tensor \"model.layers.0.self_attn.q_"
+                                         "proj.bias\""),
+                       KeyError);
+  CHECK_THROWS_WITH_AS(llama({{"model_type", "mistral"}, {"attention_bias", true}}),
+                       doctest::Contains("\"attention_bias\" is true: it must be false"), ValueError);
+  CHECK_THROWS_WITH_AS(llama({{"model_type", "gemma"}}), doctest::Contains("it must be \"llama\" or \"mistral\""),
+                       ValueError);
   CHECK_THROWS_WITH_AS(models::load_gpt2((kGolden / "gpt2").string(), {.block = -1}),
                        doctest::Contains("models::load_gpt2: block is -1"), ValueError);
   const fs::path folder = changed(scratch, "gpt2", json::object());
