@@ -102,6 +102,7 @@ class Nothing final : public FunctionNode {
     if (in[0].size() == 1) return {};
     return {Array()};
   }
+  Variables backward(const Variables& gy) override { return {gy[0]}; }
 };
 
 TEST_CASE("a function that gives nothing is told so") {

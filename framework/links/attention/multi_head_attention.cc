@@ -114,8 +114,8 @@ Variable MultiHeadAttention::operator()(const Variable& x, const AttentionCall& 
   }
   if (call.cache == nullptr) return attend(q, k, v, call, is_causal_);
   const AddedPlaces added{*call.cache};
-  const auto [keys, values] = call.cache->append(k, v);
-  return attend(q, keys, values, call, is_causal_);
+  const KVCacheLayer::Filled kept = call.cache->append(k, v);
+  return attend(q, kept.key, kept.value, call, is_causal_);
 }
 
 Variable MultiHeadAttention::operator()(const Variable& x, const Variable& memory, const AttentionCall& call) const {

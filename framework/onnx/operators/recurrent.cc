@@ -167,8 +167,8 @@ struct Rows {
 /// x where a sequence is longer than `at`, elsewhere y, (B, H).
 Variable where_longer(const std::vector<int64_t>& lengths, int64_t at, const Variable& x, const Variable& y) {
   const Array is_longer = host_constant([&] {
-    std::vector<uint8_t> values;
-    for (const int64_t length : lengths) values.push_back(at < length ? 1 : 0);
+    std::vector<uint8_t> values(lengths.size());
+    for (size_t i = 0; i < lengths.size(); ++i) values[i] = at < lengths[i] ? 1 : 0;
     return from_host(values.data(), {static_cast<int64_t>(values.size()), 1}, Dtype::bool_, x.device())
         .broadcast_to(x.shape());
   });

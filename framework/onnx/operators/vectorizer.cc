@@ -45,9 +45,10 @@ Operation tf_idf_vectorizer(const NodeReader& node) {
   expect_one_of("mode", mode, {"TF", "IDF", "TFIDF"});
   const int64_t least = node.integer("min_gram_length"), most = node.integer("max_gram_length"),
                 skips = node.integer("max_skip_count");
-  if (least < 1 || most < least || skips < 0)
+  if (least < 1 || most < least || skips < 0) {
     throw ValueError("min_gram_length, max_gram_length and max_skip_count are " + std::to_string(least) + ", " +
                      std::to_string(most) + " and " + std::to_string(skips));
+  }
   const std::map<NGram, size_t> places = pooled(node);
   const std::vector<int64_t> columns = required(node, "ngram_indexes");
   const std::vector<double> weights = node.reals("weights").value_or(std::vector<double>(columns.size(), 1));
