@@ -24,9 +24,9 @@ struct MultiHeadAttentionOptions {
   bool head_norm = false;  ///< each head's queries and keys are RMS-normalized before they turn, as in Qwen3
   double eps = 1e-6;       ///< of that
   double rotary_base = 0;  ///< F::rotary_embedding of queries and keys with this base; 0: none
-  functions::RotaryScaling rotary_scaling = {};
-  Initializer initial_w = {};      ///< default: LeCunNormal
-  Initializer initial_w_out = {};  ///< of the product behind the heads; default: that of initial_w
+  functions::RotaryScaling rotary_scaling = {};  ///< of that rotation
+  Initializer initial_w = {};                    ///< default: LeCunNormal
+  Initializer initial_w_out = {};                ///< of the product behind the heads; default: that of initial_w
 };
 
 /// Options of one call.

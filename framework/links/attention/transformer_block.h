@@ -40,9 +40,9 @@ struct TransformerBlockOptions {
   bool mlp_bias = false;   ///< the two that follow
   bool head_norm = false;  ///< each head's queries and keys are RMS-normalized before they turn, as in Qwen3
   double rotary_base = 0;  ///< F::rotary_embedding of queries and keys; 0: none
-  functions::RotaryScaling rotary_scaling = {};
-  Initializer initial_w = {};      ///< default: LeCunNormal
-  Initializer initial_w_out = {};  ///< of the products before the two sums; default: that of initial_w
+  functions::RotaryScaling rotary_scaling = {};  ///< of that rotation
+  Initializer initial_w = {};                    ///< default: LeCunNormal
+  Initializer initial_w_out = {};                ///< of the products before the two sums; default: that of initial_w
 };
 
 /// LayerNormalization or RMSNormalization, as norm and eps of the options say. Throws what they throw.
