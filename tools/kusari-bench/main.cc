@@ -102,6 +102,8 @@ int main(int argc, char** argv) {
                "count kernels, bytes and memory of one training step instead of timing it; twice: list every launch");
   app.add_flag("--gradient-times", settings.gradient_times,
                "tell when in a training step each parameter's gradient is final, for tools/scaling_model");
+  app.add_flag("--replay-overhead", settings.replay_overhead,
+               "in the cases lstm_lm, lstm_ragged and gpt_*: a replayed step beside the sum of its kernels");
   app.add_option("--images", settings.images,
                  "tar archive of photos, for the cases jpeg and iterator, which are skipped without; iterator takes a "
                  "folder too");

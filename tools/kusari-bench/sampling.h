@@ -19,7 +19,8 @@ struct Settings {
   std::string static_graph = "off";  ///< what is recorded and replayed: off, model or step
   bool session = false;              ///< the cases that infer use an InferenceSession
   int traffic = 0;  ///< count what a training step asks of the device instead of timing it; 2: list the launches too
-  bool gradient_times = false;  ///< tell when in a training step each gradient is final instead of timing steps
+  bool gradient_times = false;   ///< tell when in a training step each gradient is final instead of timing steps
+  bool replay_overhead = false;  ///< a replayed training step beside the sum of its kernels
   kusari::Device device = {};
   kusari::DtypePolicy dtype = kusari::Dtype::float32;
   std::string mode = "float32";           ///< the dtype by name, with what else changes the arithmetic

@@ -16,6 +16,7 @@
 #include "kusari/optimizers/hooks/gradient_clipping.h"
 #include "kusari/optimizers/sgd.h"
 #include "kusari/tools/kusari-bench/cases.h"
+#include "kusari/tools/kusari-bench/replay_overhead.h"
 #include "kusari/tools/kusari-bench/training.h"
 #include "kusari/updaters/static_step.h"
 
@@ -66,9 +67,10 @@ void train_lm(const Settings& settings, const char* name, const std::vector<int6
   const PackedSequence words = draw_words(lengths, settings.device);
   const Variable next(draw_labels(words.count(), kWords).to_device(settings.device), false);
   std::optional<kusari::updaters::StaticStep> replayed;
-  if (settings.static_graph == "step") {
+  if (settings.static_graph == "step" || settings.replay_overhead) {
     replayed.emplace(
-        kusari::StaticGraphOptions{},
+        kusari::StaticGraphOptions{.passes = settings.replay_overhead ? kusari::StaticGraphPasses::none()
+                                                                      : kusari::StaticGraphPasses()},
         [&](kusari::Optimizer&, std::span<const Variable> inputs) {
           return F::softmax_cross_entropy(model(words.with(inputs[0])), inputs[1]);
         },
@@ -78,6 +80,10 @@ void train_lm(const Settings& settings, const char* name, const std::vector<int6
   const auto loss = [&] { return F::softmax_cross_entropy(model(words), next); };
   const auto batch = static_cast<int64_t>(lengths.size());
   if (settings.gradient_times) return report_gradient_times(settings, name, batch, model, optimizer, loss);
+  if (settings.replay_overhead) {
+    return report_replay_overhead(
+        settings, name, [&] { optimizer.update(loss); }, [&] { replayed->update(optimizer, inputs); });
+  }
   const Samples samples = sample(settings, [&] {
     if (replayed) return replayed->update(optimizer, inputs);
     optimizer.update(loss);

@@ -16,6 +16,7 @@
 #include "kusari/framework/links/normalization/layer_normalization.h"
 #include "kusari/optimizers/decoupled_adamw.h"
 #include "kusari/tools/kusari-bench/cases.h"
+#include "kusari/tools/kusari-bench/replay_overhead.h"
 #include "kusari/tools/kusari-bench/training.h"
 #include "kusari/updaters/static_step.h"
 
@@ -69,14 +70,19 @@ void train_gpt(const Settings& settings, const GptSizes& sizes) {
     return F::token_cross_entropy(model(x, places), t);
   };
   std::optional<kusari::updaters::StaticStep> replayed;
-  if (settings.static_graph == "step") {
+  if (settings.static_graph == "step" || settings.replay_overhead) {
     replayed.emplace(
-        kusari::StaticGraphOptions{},
+        kusari::StaticGraphOptions{.passes = settings.replay_overhead ? kusari::StaticGraphPasses::none()
+                                                                      : kusari::StaticGraphPasses()},
         [&](kusari::Optimizer&, std::span<const Variable> in) { return loss_of(in[0], in[1]); }, false);
   }
   const Variable inputs[] = {ids, next};
   const auto loss = [&] { return loss_of(ids, next); };
   if (settings.gradient_times) return report_gradient_times(settings, sizes.name, kTexts, model, optimizer, loss);
+  if (settings.replay_overhead) {
+    return report_replay_overhead(
+        settings, sizes.name, [&] { optimizer.update(loss); }, [&] { replayed->update(optimizer, inputs); });
+  }
   const Samples samples = sample(settings, [&] {
     if (replayed) return replayed->update(optimizer, inputs);
     optimizer.update(loss);
