@@ -25,7 +25,12 @@ class Linear final : public FunctionNode {
   void check(const TypeCheck& c) const override {
     const auto [x, W, b] = c.args("x", "W", "b");
     c.expect(x.ndim() == 2, W.ndim() == 2, x.shape(1) == W.shape(1), x.is_floating(), W.is_floating());
-    if (b.is_given()) c.expect(b.ndim() == 1, b.shape(0) == W.shape(0), b.dtype() == x.dtype());
+    if (!b.is_given()) return;
+    c.expect(b.ndim() == 1, b.shape(0) == W.shape(0));
+    const auto same_dtype = b.dtype() == x.dtype();
+    // Where W and b agree, it is x that differs.
+    if (!same_dtype.holds && (b.dtype() == W.dtype()).holds) c.expect(x.dtype() == W.dtype());
+    c.expect(same_dtype);
   }
 
   Arrays forward(const ArrayRefs& in) override {

@@ -103,7 +103,18 @@ TEST_CASE("linear refuses what does not fit") {
                        TypeError);
   CHECK_THROWS_AS(F::linear(ones({3}), ones({4, 3})), TypeError);
   CHECK_THROWS_AS(F::linear(ones({2, 3}, Dtype::int32), ones({4, 3})), TypeError);
-  CHECK_THROWS_AS(F::linear(ones({2, 3}), ones({4, 3}), ones({4}, Dtype::float64)), TypeError);
+  CHECK_THROWS_WITH_AS(
+      F::linear(ones({2, 3}), ones({4, 3}), ones({4}, Dtype::float64)),
+      "F::linear: b has dtype float64 but x has dtype float32: b.dtype must equal x.dtype (float64 != float32)",
+      TypeError);
+  CHECK_THROWS_WITH_AS(
+      F::linear(ones({2, 3}, Dtype::bfloat16), ones({4, 3}), ones({4})),
+      "F::linear: x has dtype bfloat16 but W has dtype float32: x.dtype must equal W.dtype (bfloat16 != float32)",
+      TypeError);
+  CHECK_THROWS_WITH_AS(
+      F::linear(ones({2, 3}, Dtype::bfloat16), ones({4, 3}), ones({4}, Dtype::float16)),
+      "F::linear: b has dtype float16 but x has dtype bfloat16: b.dtype must equal x.dtype (float16 != bfloat16)",
+      TypeError);
   CHECK_THROWS_AS(F::linear(ones({2, 3}), ones({4, 3}), Variable(), {.n_batch_axes = 0}), ValueError);
   CHECK_THROWS_AS(F::linear(ones({2, 3}), ones({4, 3}), Variable(), {.n_batch_axes = 3}), ValueError);
 }
