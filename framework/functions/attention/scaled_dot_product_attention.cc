@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kusari/framework/autograd/attributes.h"
 #include "kusari/framework/autograd/function_node.h"
@@ -197,6 +198,15 @@ class ScaledDotProductAttention final : public FunctionNode {
                   ": " + rule);
 }
 
+void check_lengths(const char* call, const Array& lengths, int64_t keys) {
+  const std::vector<int64_t> numbers = lengths.to_vector<int64_t>();
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] >= 0 && numbers[i] <= keys) continue;
+    throw ValueError(std::string(call) + ": lengths[" + std::to_string(i) + "] is " + std::to_string(numbers[i]) +
+                     ": it must be in [0, " + std::to_string(keys) + "], the number of keys");
+  }
+}
+
 void check(const Variable& q, const Variable& k, const Variable& v, const AttentionOptions& options) {
   const char* const call = "F::scaled_dot_product_attention";
   expect_floating(q, call, "q");
@@ -246,6 +256,7 @@ void check(const Variable& q, const Variable& k, const Variable& v, const Attent
     if (lengths.is_floating() || lengths.dtype() == Dtype::bool_) {
       throw TypeError(std::string(call) + ": lengths has dtype " + name(lengths.dtype()) + ": it must be integral");
     }
+    if (lengths.device().is_cpu() && GraphCapture::current() == nullptr) check_lengths(call, lengths, ks[2]);
   }
 }
 

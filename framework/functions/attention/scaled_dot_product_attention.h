@@ -16,7 +16,10 @@ struct AttentionOptions {
   /// (1, heads, n, keys). It gets a gradient of its own shape. Beside a mask the two are put together in memory, one
   /// number for each score; alone it costs none, and lengths hide padding at no such price.
   Variable bias = {};
-  Array lengths = {};  ///< (B), integers: keys of each sequence that there are; all when undefined
+  /// (B), integers: keys of each sequence that there are; all when undefined. One outside [0, keys] throws ValueError
+  /// where the array is on the CPU; on a device, whose numbers the host does not wait for, and when a static graph is
+  /// replayed, it counts as the nearer of 0 and keys.
+  Array lengths = {};
   /// A query sees no key behind its own place. With more keys than queries these are the last ones: query i is at the
   /// place of key (keys - n) + i, as where keys come from a cache.
   bool is_causal = false;

@@ -451,6 +451,13 @@ TEST_CASE("arguments that scaled_dot_product_attention refuses") {
   });
   refuse("bias has dtype int64", [](Case& c) { c.options.bias = Variable(int_ones({3, 5}), false); });
   refuse("lengths has shape (3,): it must be (2,)", [](Case& c) { c.options.lengths = int_ones({3}); });
+  for (const Dtype dtype : {Dtype::int32, Dtype::int64}) {
+    const auto with = [&](int64_t first, int64_t second) {
+      return [=](Case& c) { c.options.lengths = array<int64_t>({first, second}).astype(dtype); };
+    };
+    refuse("F::scaled_dot_product_attention: lengths[1] is 6: it must be in [0, 5], the number of keys", with(5, 6));
+    refuse("lengths[0] is -1: it must be in [0, 5], the number of keys", with(-1, 0));
+  }
   refuse("dropout is 1: it must be", [](Case& c) { c.options.dropout = 1; });
   refuse("scale is 0", [](Case& c) { c.options.scale = 0; });
 }
