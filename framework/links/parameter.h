@@ -204,6 +204,8 @@ class PersistentScalar {
     return *this;
   }
   operator const T&() const noexcept { return value_; }
+  /// Beside a variable or an array it is a number.
+  operator Scalar() const noexcept requires std::is_arithmetic_v<T> { return value_; }
 
  private:
   T value_;

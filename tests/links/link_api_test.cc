@@ -197,6 +197,36 @@ TEST_CASE("persistent values of all kinds") {
   CHECK(kept.flag == false);
 }
 
+template <class Left, class Right>
+constexpr bool kHasArithmetic = requires(const Left& a, const Right& b) {
+  { a + b } -> std::same_as<Variable>;
+  { a - b } -> std::same_as<Variable>;
+  { a* b } -> std::same_as<Variable>;
+  { a / b } -> std::same_as<Variable>;
+};
+template <class Number>
+constexpr bool kIsNumber = kHasArithmetic<Variable, Number>&& kHasArithmetic<Number, Variable>&&
+    kHasArithmetic<Parameter, Number>&& kHasArithmetic<Number, Parameter>;
+
+TEST_CASE("numbers beside variables, those of links too") {
+  static_assert(kIsNumber<int> && kIsNumber<unsigned> && kIsNumber<size_t> && kIsNumber<float> && kIsNumber<double>);
+  static_assert(kIsNumber<PersistentScalar<int64_t>> && kIsNumber<PersistentScalar<double>>);
+  static_assert(!kIsNumber<PersistentScalar<std::string>>);
+  class WithNumbers : public Chain {
+   public:
+    PersistentScalar<int64_t> count{*this, "count", 4};
+    PersistentScalar<double> rate{*this, "rate", 0.5};
+  } model;
+  const Variable x(array<float>({1, 2}));
+  CHECK((model.rate * x).to_vector<double>() == Numbers{0.5, 1});
+  CHECK((x / model.count).to_vector<double>() == Numbers{0.25, 0.5});
+  CHECK((model.count - x).to_vector<double>() == Numbers{3, 2});
+  CHECK((model.rate + x.array()).dtype() == Dtype::float32);
+  CHECK((x < model.count).all());
+  CHECK(model.count + 1 == 5);
+  CHECK(model.count * model.rate == 2);
+}
+
 TEST_CASE("from_params") {
   const Array b = array<double>({1, 2, 3});
   L::Linear linear = L::Linear::from_params(uniform({3, 2}, -1, 1), b);
