@@ -16,6 +16,7 @@
 #include "kusari/framework/core/error.h"
 #include "kusari/framework/core/json_text.h"
 #include "kusari/framework/functions/array/transpose.h"
+#include "kusari/framework/kernels/array_operators.h"
 #include "kusari/framework/serializers/safetensors.h"
 
 namespace kusari::models {
@@ -184,6 +185,16 @@ L::TransformerLM empty_model(const char* call, int64_t words, L::TransformerLMOp
   return model;
 }
 
+// Rotation turns pairs of a head's numbers.
+void check_head_width(const ModelConfig& config, int64_t width, int64_t heads) {
+  if (config.given("head_dim")) {
+    if (config.integer("head_dim") % 2 != 0) config.refuse("head_dim", "be even: rotation turns pairs of numbers");
+  } else if (!config.is("model_type", "qwen3") && width % (2 * heads) != 0) {
+    config.refuse("hidden_size", "be a multiple of 2 num_attention_heads, " + std::to_string(2 * heads) +
+                                     ", without a head_dim: rotation turns pairs of numbers");
+  }
+}
+
 }  // namespace
 
 L::TransformerLM load_gpt2(const std::string& folder, const PretrainedOptions& options) {
@@ -195,14 +206,14 @@ L::TransformerLM load_gpt2(const std::string& folder, const PretrainedOptions& o
                           : config.is("activation_function", "relu") ? L::BlockMlp::relu
                           : config.is("activation_function", "silu") ? L::BlockMlp::silu
                                                                      : L::BlockMlp::gelu_tanh;
-  config.require("scale_attn_weights", {true});
-  config.require("scale_attn_by_inverse_layer_idx", {false});
+  config.require("scale_attn_weights", {true, false});
+  config.require("scale_attn_by_inverse_layer_idx", {false, true});
   config.require("add_cross_attention", {false});
-  const int64_t width = config.integer("n_embd");
+  const int64_t width = config.integer("n_embd"), heads = config.integer("n_head");
   L::TransformerLM model = empty_model(call, config.integer("vocab_size"),
                                        {.block = config.integer("n_positions"),
                                         .layers = config.integer("n_layer"),
-                                        .heads = config.integer("n_head"),
+                                        .heads = heads,
                                         .width = width,
                                         .tied = !config.is("tie_word_embeddings", false),
                                         .blocks = {.mlp_width = config.integer_or("n_inner", 4 * width),
@@ -221,6 +232,13 @@ L::TransformerLM load_gpt2(const std::string& folder, const PretrainedOptions& o
     tensors.load(root + name + ".weight", link.W.array(), true);  // GPT-2 keeps (in, out)
     tensors.load(root + name + ".bias", link.b.array());
   };
+  // Where scores have another factor than 1 / sqrt(D), queries are made that much larger.
+  const auto scale_queries = [&](const L::Linear& qkv, size_t layer) {
+    double factor = config.is("scale_attn_weights", false) ? std::sqrt(static_cast<double>(width / heads)) : 1;
+    if (config.is("scale_attn_by_inverse_layer_idx", true)) factor /= static_cast<double>(layer + 1);
+    if (factor == 1) return;
+    for (const Array& all : {qkv.W.array(), qkv.b.array()}) all.slice(0, 0, width) *= factor;
+  };
   tensors.load(root + "wte.weight", model.wte.W.array());
   const Array places = tensors.read(root + "wpe.weight");
   if (places.ndim() != 2 || places.shape()[0] < model.block() || places.shape()[1] != width) {
@@ -233,6 +251,7 @@ L::TransformerLM load_gpt2(const std::string& folder, const PretrainedOptions& o
     const std::string at = "h." + std::to_string(i) + ".";
     load_norm(at + "ln_1", model.h[i].ln_1);
     load_product(at + "attn.c_attn", model.h[i].attn.qkv);
+    scale_queries(model.h[i].attn.qkv, i);
     load_product(at + "attn.c_proj", model.h[i].attn.out);
     load_norm(at + "ln_2", model.h[i].ln_2);
     load_product(at + "mlp.c_fc", model.h[i].mlp_in);
@@ -254,6 +273,7 @@ L::TransformerLM load_llama(const std::string& folder, const PretrainedOptions& 
   config.require("mlp_bias", is_llama ? Values{false, true} : Values{false});
   const bool has_bias = !is_qwen2 && config.is("attention_bias", true);
   const int64_t width = config.integer("hidden_size"), heads = config.integer("num_attention_heads");
+  check_head_width(config, width, heads);
   const int64_t groups = config.integer_or("num_key_value_heads", heads),
                 mlp_width = config.integer("intermediate_size"), places = config.integer("max_position_embeddings");
   const int64_t head_width = config.integer_or("head_dim", is_qwen3 ? 128 : width / heads);

@@ -16,8 +16,10 @@ struct PretrainedOptions {
 
 /// A trained GPT-2: a folder with config.json and model.safetensors (or model.safetensors.index.json and its parts), as
 /// transformers' save_pretrained writes them. activation_function: "gelu_new", "gelu_pytorch_tanh", "gelu", "relu" or
-/// "silu". Dropout is 0. Throws IoError for missing and damaged files, KeyError for missing tensors, TypeError for
-/// those of other shapes, ValueError for models that differ from GPT-2.
+/// "silu". Scores may be scaled otherwise (scale_attn_weights, scale_attn_by_inverse_layer_idx), which changes the rows
+/// of queries in each layer's `attn.qkv`; reorder_and_upcast_attn changes nothing. Dropout is 0. Throws IoError for
+/// missing and damaged files, KeyError for missing tensors, TypeError for those of other shapes, ValueError for models
+/// that differ from GPT-2.
 KUSARI_API L::TransformerLM load_gpt2(const std::string& folder, const PretrainedOptions& options = {});
 /// A trained Llama, or a model of that shape, likewise: model_type "llama", "mistral", "qwen2" or "qwen3". Rotation may
 /// be scaled (rope_type "linear" or "llama3", in rope_scaling or rope_parameters). There is no attention to a window:

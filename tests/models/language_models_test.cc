@@ -95,6 +95,20 @@ TEST_CASE("activations of GPT-2") {
   for (const json& name : {json("gelu_pytorch_tanh"), json()}) check_near(scores(name), tanh.array("logits"), 1e-6);
 }
 
+TEST_CASE("scores of GPT-2 with other factors") {
+  const testing::ScratchDirectory scratch;
+  const serializers::NpzReader golden((kGolden / "gpt2/attention_scales.npz").string());
+  const Variable ids(golden.array("ids"), false);
+  const auto check = [&](const std::string& name, const json& changes) {
+    CAPTURE(name);
+    check_near(models::load_gpt2(changed(scratch, "gpt2", changes).string())(ids).array(), golden.array(name), 1e-6);
+  };
+  check("unscaled", {{"scale_attn_weights", false}});
+  check("by_layer", {{"scale_attn_by_inverse_layer_idx", true}});
+  check("unscaled_by_layer", {{"scale_attn_weights", false}, {"scale_attn_by_inverse_layer_idx", true}});
+  check("by_layer", {{"scale_attn_by_inverse_layer_idx", true}, {"reorder_and_upcast_attn", true}});
+}
+
 TEST_CASE("rotation as files of transformers 4 have it") {
   const testing::ScratchDirectory scratch;
   const auto check = [&](const std::string& name, json changes) {
@@ -203,10 +217,8 @@ TEST_CASE("models that are something else") {
                        doctest::Contains("\"activation_function\" is \"tanh\": it must be \"gelu_new\" or "
                                          "\"gelu_pytorch_tanh\" or \"gelu\" or \"relu\" or \"silu\""),
                        ValueError);
-  CHECK_THROWS_WITH_AS(gpt2({{"scale_attn_weights", false}}),
-                       doctest::Contains("\"scale_attn_weights\" is false: it must be true"), ValueError);
-  CHECK_THROWS_WITH_AS(gpt2({{"scale_attn_by_inverse_layer_idx", true}}),
-                       doctest::Contains("\"scale_attn_by_inverse_layer_idx\" is true: it must be false"), ValueError);
+  CHECK_THROWS_WITH_AS(gpt2({{"scale_attn_weights", 2}}),
+                       doctest::Contains("\"scale_attn_weights\" is 2: it must be true or false"), ValueError);
   CHECK_THROWS_WITH_AS(gpt2({{"add_cross_attention", true}}),
                        doctest::Contains("\"add_cross_attention\" is true: it must be false"), ValueError);
   CHECK_THROWS_WITH_AS(gpt2({{"n_layer", "two"}}),
@@ -238,6 +250,12 @@ TEST_CASE("models that are something else") {
       doctest::Contains("\"high_freq_factor\" is 4: it must be more than low_freq_factor"), ValueError);
   CHECK_THROWS_WITH_AS(scaled({{"rope_type", "linear"}, {"factor", 2}, {"partial_rotary_factor", 0.5}}),
                        doctest::Contains("\"partial_rotary_factor\" is 0.5: it must be 1"), ValueError);
+  CHECK_THROWS_WITH_AS(llama({{"head_dim", 5}}),
+                       doctest::Contains("\"head_dim\" is 5: it must be even: rotation turns pairs of numbers"),
+                       ValueError);
+  CHECK_THROWS_WITH_AS(llama({{"head_dim", nullptr}, {"hidden_size", 20}}),
+                       doctest::Contains("\"hidden_size\" is 20: it must be a multiple of 2 num_attention_heads, 8"),
+                       ValueError);
   CHECK_THROWS_WITH_AS(llama({{"head_dim", 8}}), doctest::Contains("q_proj.weight\" has shape (16, 16)"), TypeError);
   CHECK_THROWS_WITH_AS(llama({{"attention_bias", true}}),
                        doctest::Contains("no tensor \"model.layers.0.self_attn.q_"
