@@ -268,6 +268,7 @@ void Optimizer::update_for(Variable loss) {
     }
   }
   loss = Variable();
+  impl_->warn_of_unreached_parameters();
   update();
 }
 

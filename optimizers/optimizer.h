@@ -68,7 +68,8 @@ class KUSARI_API Optimizer {
   /// One step for the loss that lossfun(args...) returns: forward, cleargrads, backward, update(). The old gradients go
   /// before the forward, whose activations can then have their memory; the graph is released as backward goes (unless
   /// config.keep_graph_on_report), so the loss cannot be differentiated again. The lossfun may be
-  /// the target itself: `optimizer.update(model, x, t)`. Throws StateError for a loss without a graph.
+  /// the target itself: `optimizer.update(model, x, t)`. Throws StateError for a loss without a graph. Warns once when
+  /// the loss reaches none of the target's parameters.
   template <class F, class... Args>
   requires std::is_invocable_r_v<Variable, F&, Args...>
   void update(F&& lossfun, Args&&... args) {

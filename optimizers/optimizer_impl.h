@@ -130,7 +130,7 @@ struct Optimizer::Impl {
   struct UnusedGradients {
     uint64_t version = 0;  // structure_version() of `strays`
     detail::StrayMembers strays;
-    bool is_stray_told = false, is_late_told = false;
+    bool is_stray_told = false, is_late_told = false, is_unreached_told = false;
   };
   UnusedGradients unused_gradients;
 
@@ -159,6 +159,8 @@ struct Optimizer::Impl {
                                    bool is_counted_on_device) const;
   /// Before gradients are prepared: parameters without one get zeros there.
   void warn_of_unused_gradients();
+  /// After the backward pass of a loss, whose gradients are all that there are.
+  void warn_of_unreached_parameters();
   void warn_of_stray_members();
 };
 

@@ -55,6 +55,18 @@ void Optimizer::Impl::warn_of_unused_gradients() {
   unused.is_late_told = true;
 }
 
+void Optimizer::Impl::warn_of_unreached_parameters() {
+  UnusedGradients& unused = unused_gradients;
+  if (unused.is_unreached_told || exchange != nullptr || members.empty()) return;
+  // The first one that has a gradient ends the search.
+  const auto has_gradient = [](const Member& member) { return member.parameter->has_gradient(); };
+  if (std::any_of(members.begin(), members.end(), has_gradient)) return;
+  log::warn(std::string(self->name()) + "::update: the loss reaches none of the " + std::to_string(members.size()) +
+            " parameters of the target, " + detail::class_name(self->target()) +
+            ": all their gradients are zero; is it the loss of another model, or are all of them frozen?");
+  unused.is_unreached_told = true;
+}
+
 void Optimizer::Impl::warn_of_stray_members() {
   UnusedGradients& unused = unused_gradients;
   if (unused.version != version) {

@@ -101,6 +101,24 @@ TEST_CASE("a link that is a plain member is noticed when it gets a gradient") {
   }
 }
 
+TEST_CASE("the loss of another model is noticed, once") {
+  L::Linear model(3, 2), other(3, 2);
+  optimizers::SGD optimizer(0.1);
+  optimizer.setup(model);
+  const Array before = model.W.array().copy();
+  CHECK(log_of_step(optimizer, other) ==
+        "[kusari warning] SGD::update: the loss reaches none of the 2 parameters of the target, Linear: all their "
+        "gradients are zero; is it the loss of another model, or are all of them frozen?\n");
+  CHECK((model.W.array() == before).all());
+  CHECK(log_of_step(optimizer, other).empty());
+  optimizer.setup(model);
+  CHECK(log_of_step(optimizer, model).empty());
+  CHECK(!log_of_step(optimizer, other).empty());
+  model.b.array();
+  optimizer.setup(model);
+  CHECK(stderr_of([&] { optimizer.update([&] { return functions::sum(model.b * model.b); }); }).empty());
+}
+
 TEST_CASE("a plain member is noticed wherever its holder is") {
   CHECK(has(log_of_step(ForgetsAll()),
             "a Linear in ForgetsAll (W (8, 3), b (8,)), to be declared as Child<Linear>; a "
