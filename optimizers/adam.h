@@ -33,6 +33,8 @@ class KUSARI_API Adam : public Optimizer, public AdamOptions {
   std::vector<Field> fields() override;
   std::span<const char* const> state_names() const noexcept override;
   detail::StepMethod method() const override;
+  // Those that derive from it are the same rule with other options, which a training may change on its way.
+  const char* rule_name() const final { return "Adam"; }
 
   double initial_alpha_;
 };

@@ -461,9 +461,49 @@ bool Optimizer::has_hyperparameter(const std::string& field) {
   return false;
 }
 
+bool Optimizer::is_own_snapshot(Serializer& serializer) {
+  const auto list = [](const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& each : names) text += (text.empty() ? "'" : ", '") + each + "'";
+    return text.empty() ? "none" : text;
+  };
+  if (serializer.contains("rule")) {
+    std::string rule;
+    serializer("rule", rule);
+    if (rule == rule_name()) return true;
+    serializer.mismatch("rule", "is '" + rule + "': the file is a snapshot of the optimizer " + rule +
+                                    ", and cannot be loaded into " + name());
+    return false;
+  }
+  // States of all optimizers but "vhat", which Adam has with an option.
+  constexpr const char* kStates[] = {"m", "v", "h", "msdx", "msg", "ms", "n", "g", "delta", "mem", "g2"};
+  const std::vector<std::string> own(state_names().begin(), state_names().end());
+  for (const auto& [path, parameter] : target().namedparams()) {
+    const std::unique_ptr<Serializer> entries = serializer.child(path.substr(1));
+    std::vector<std::string> held;
+    bool is_own = true;
+    for (const char* state : kStates) {
+      if (!entries->contains(state)) continue;
+      held.emplace_back(state);
+      is_own = is_own && std::find(own.begin(), own.end(), state) != own.end();
+    }
+    if (is_own) continue;
+    serializer.mismatch(path.substr(1), "has states of another optimizer, " + list(held) + ": those of " + name() +
+                                            " are " + list(own));
+    return false;
+  }
+  return true;
+}
+
 void Optimizer::serialize(Serializer& serializer) {
   Impl& impl = *impl_;
   const bool writer = serializer.is_writer();
+  if (writer) {
+    std::string rule = rule_name();
+    serializer("rule", rule);
+  } else if (!serializer.restores() && !is_own_snapshot(serializer)) {
+    return;
+  }
   int64_t steps = writer ? t() : 0, skipped = writer ? impl.clock.skipped() : 0;
   serialize_count(serializer, "t", steps);
   serialize_count(serializer, "epoch", epoch_);

@@ -142,7 +142,9 @@ class KUSARI_API Optimizer {
   virtual const char* name() const = 0;
 
   /// Clock, epoch, hyperparameters, loss scale, and the update rules under the paths of their parameters ("l1/W/m"). A
-  /// fixed loss scale stays as loss_scaling() made it. Reads Chainer's snapshots, which have no hyperparameters.
+  /// fixed loss scale stays as loss_scaling() made it. Reads Chainer's snapshots, which have no hyperparameters. Throws
+  /// TypeError for the snapshot of another optimizer: by the name in it, or by states of parameters where it has none,
+  /// as Chainer's; a reader that passes over what does not fit then leaves all as it is.
   virtual void serialize(Serializer& serializer);
 
  protected:
@@ -172,6 +174,9 @@ class KUSARI_API Optimizer {
   /// Whether the step of some elements of a parameter, taken alone, is what it is among the others; see
   /// distributed::MultiNodeOptimizerOptions::shard_optimizer.
   virtual bool is_elementwise() const noexcept { return true; }
+  /// Of which optimizer's snapshots this one is: its own name, unless another one keeps the same state for the same
+  /// use.
+  virtual const char* rule_name() const { return name(); }
 
  private:
   friend struct detail::OptimizerAccess;
@@ -180,6 +185,7 @@ class KUSARI_API Optimizer {
   class StepRecord;
   void setup_target(Link& link, size_t size, detail::CallModel call);
   void check_hyperparameters();
+  bool is_own_snapshot(Serializer& serializer);
   Variable call_model(Link& model, const detail::ModelInputs& inputs) const;
   ForwardScope forward_scope() const;
   void cleargrads();

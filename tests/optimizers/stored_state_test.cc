@@ -11,6 +11,7 @@
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/optimizers/adam.h"
 #include "kusari/optimizers/momentum_sgd.h"
+#include "kusari/optimizers/sgd.h"
 #include "kusari/tests/quiet_log.h"
 #include "kusari/tests/scratch_directory.h"
 
@@ -53,6 +54,61 @@ void replace(Dictionary& entries, const std::string& key, Entry entry) {
 }
 
 }  // namespace
+
+TEST_CASE("an optimizer takes no snapshot of another one") {
+  const ScratchDirectory dir;
+  const std::string path = dir / "optimizer.npz";
+  const auto expect_refused = [&](Optimizer& optimizer, const Dictionary& entries, const std::string& what) {
+    links::Linear model(4, 3);
+    optimizer.setup(model);
+    serializers::save_npz_dictionary(path, entries);
+    CHECK_THROWS_WITH_AS(serializers::load_npz(path, optimizer), ("load_npz: " + path + ": entry " + what).c_str(),
+                         TypeError);
+    CHECK(optimizer.t() == 0);
+    const testing::QuietLog quiet;
+    serializers::load_npz(path, optimizer, {.skip_mismatched = true});
+    CHECK(optimizer.t() == 0);
+    CHECK(!model.W.update_rule().state("v").is_defined());
+  };
+  const auto without_rule = [](Dictionary entries) {  // Chainer's and older ones
+    CHECK(std::erase_if(entries, [](const auto& entry) { return entry.first == "rule"; }) == 1);
+    return entries;
+  };
+  links::Linear trained(4, 3);
+  optimizers::MomentumSGD momentum;
+  momentum.setup(trained);
+  train_once(momentum, trained);
+  serializers::DictionarySerializer all;
+  momentum.serialize(all);
+  const Dictionary of_momentum = serializers::copied(all.dictionary());
+
+  optimizers::Adam adam;
+  optimizers::SGD sgd;
+  expect_refused(momentum, stored(),
+                 "'rule' is 'Adam': the file is a snapshot of the optimizer Adam, and cannot be loaded into "
+                 "MomentumSGD");
+  expect_refused(momentum, without_rule(stored()),
+                 "'W' has states of another optimizer, 'm', 'v': those of MomentumSGD are 'v'");
+  expect_refused(adam, of_momentum,
+                 "'rule' is 'MomentumSGD': the file is a snapshot of the optimizer MomentumSGD, and cannot be loaded "
+                 "into Adam");
+  expect_refused(sgd, without_rule(of_momentum), "'W' has states of another optimizer, 'v': those of SGD are none");
+  links::Linear model(4, 3);
+  adam.setup(model);
+  serializers::save_npz_dictionary(path, without_rule(of_momentum));
+  CHECK_THROWS_WITH_AS(serializers::load_npz(path, adam),
+                       doctest::Contains("'W/m' is missing or None beside the others"), TypeError);
+
+  // The same rule with other options.
+  optimizers::AdamW decayed({.weight_decay_rate = 0.1});
+  decayed.setup(model);
+  for (const Dictionary& entries : {stored(), without_rule(stored())}) {
+    serializers::save_npz_dictionary(path, entries);
+    serializers::load_npz(path, decayed);
+    CHECK(decayed.t() == 1);
+    CHECK(model.W.update_rule().state("m").is_defined());
+  }
+}
 
 TEST_CASE("an optimizer takes no part of a state") {
   const ScratchDirectory dir;
