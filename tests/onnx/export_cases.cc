@@ -360,6 +360,13 @@ void poolings() {
           return F::roi_average_align_2d(v, rois, images, 3, 0.5, 2);
         },
         {x, Variable(array<float>({1, 2, 9, 12, 0, 0, 7, 7}, {2, 4}), false), Variable(array<int64_t>({0, 1}), false)});
+    // Of samples that are all below 0, some of them outside the image.
+    write_case("pooling_roi_max_align",
+               [](const Variable& v, const Variable& rois, const Variable& images) {
+                 return F::roi_max_align_2d(v - 10, rois, images, PerAxis({3, 2}), 0.5, PerAxis({2, 3}));
+               },
+               {x, Variable(array<float>({1, 2, 9, 12, -9, -5, 40, 27}, {2, 4}), false),
+                Variable(array<int64_t>({0, 1}), false)});
   }
 }
 

@@ -160,10 +160,14 @@ NodeWriter::Names regions(const NodeWriter& w) {
   return {boxes, w.input(2)};
 }
 
-void write_roi_average_align(const NodeWriter& w) {
+// What RoiAlign reads and is told.
+struct RoiAlign {
+  std::string rois, images;
+  Attributes attributes;
+};
+
+RoiAlign roi_align(const NodeWriter& w, const std::vector<int64_t>& outsize, int64_t sampling_ratio, const char* mode) {
   w.require_opset(16, "RoiAlign without a shift of half a pixel");
-  const std::vector<int64_t>&outsize = w.options().integers("outsize"), &ratio = w.options().integers("sampling_ratio");
-  if (ratio[0] != ratio[1]) w.refuse("RoiAlign has one sampling_ratio for both axes");
   const NodeWriter::Names boxes = regions(w);
   const std::string images = w.cast(boxes[1], w.input_dtype(2), Dtype::int64);
   std::string rois = w.cast(boxes[0], w.input_dtype(1), w.input_dtype(0));
@@ -171,12 +175,43 @@ void write_roi_average_align(const NodeWriter& w) {
   const double scale = w.options().real("spatial_scale");
   const bool half_pixel = w.options().real("least_size") < 1;
   if (half_pixel) rois = w.make("Add", {rois, w.scalar(0.5 / scale, w.input_dtype(0))});
-  w.node("RoiAlign", {w.input(0), rois, images}, {w.output()},
-         {{"output_height", outsize[0]},
-          {"output_width", outsize[1]},
-          {"sampling_ratio", ratio[0]},
-          {"spatial_scale", scale},
-          {"coordinate_transformation_mode", std::string(half_pixel ? "half_pixel" : "output_half_pixel")}});
+  return {rois,
+          images,
+          {{"output_height", outsize[0]},
+           {"output_width", outsize[1]},
+           {"sampling_ratio", sampling_ratio},
+           {"spatial_scale", scale},
+           {"mode", std::string(mode)},
+           {"coordinate_transformation_mode", std::string(half_pixel ? "half_pixel" : "output_half_pixel")}}};
+}
+
+void write_whole_align(const NodeWriter& w, const char* mode) {
+  const std::vector<int64_t>& ratio = w.options().integers("sampling_ratio");
+  if (ratio[0] != ratio[1]) w.refuse("RoiAlign has one sampling_ratio for both axes");
+  const RoiAlign align = roi_align(w, w.options().integers("outsize"), ratio[0], mode);
+  w.node("RoiAlign", {w.input(0), align.rois, align.images}, {w.output()}, align.attributes);
+}
+
+void write_roi_average_align(const NodeWriter& w) { write_whole_align(w, "avg"); }
+
+// RoiAlign's own maximum is that of weighted pixels. Here each sample is a bin of its own, and the maximum is taken of
+// those that lie in the image, where RoiAlign finds a one among ones; runtimes give none as their least number.
+void write_roi_max_align(const NodeWriter& w) {
+  if (w.options().boolean("by_pixel")) return write_whole_align(w, "max");
+  const std::vector<int64_t>&outsize = w.options().integers("outsize"), &ratio = w.options().integers("sampling_ratio");
+  if (ratio[0] < 1 || ratio[1] < 1) w.refuse("the maximum of as many samples as there are pixels has no ONNX operator");
+  const RoiAlign align = roi_align(w, {outsize[0] * ratio[0], outsize[1] * ratio[1]}, 1, "avg");
+  const Dtype dtype = w.input_dtype(0);
+  const std::string samples = w.make("RoiAlign", {w.input(0), align.rois, align.images}, align.attributes);
+  const std::string image = w.constant(ones({1, 1, w.input_size(0, 2), w.input_size(0, 3)}, dtype));
+  const std::string first = w.make("Sub", {align.images, align.images});
+  const std::string found = w.make("RoiAlign", {image, align.rois, first}, align.attributes);
+  const std::string half = w.scalar(0.5, dtype), nothing = w.scalar(-std::numeric_limits<double>::infinity(), dtype);
+  const auto largest = [&](const std::string& x) {
+    return w.make("MaxPool", {x}, {{"kernel_shape", ratio}, {"strides", ratio}});
+  };
+  const std::string of_inside = largest(w.make("Where", {w.make("Greater", {found, half}), samples, nothing}));
+  w.node("Where", {w.make("Greater", {largest(found), half}), of_inside, nothing}, {w.output()});
 }
 
 }  // namespace
@@ -190,6 +225,7 @@ void add_pooling_converters(ConverterTable& table) {
   }
   table["global_average_pooling_2d"] = write_average_pooling;
   table["roi_average_align_2d"] = write_roi_average_align;
+  table["roi_max_align_2d"] = write_roi_max_align;
 }
 
 }  // namespace kusari::onnx::exporting
