@@ -156,12 +156,20 @@ TEST_CASE("what cannot be written is named, all at once, and leaves no file") {
   CHECK_THROWS_WITH_AS(onnx::export_model(Solver(), {x}, folder / "no.onnx"),
                        "onnx: F::inv has no ONNX operator (call 2, link /solver); register_converter can add one",
                        ValueError);
-  const auto outside = [](const Variable& v) { return F::exp(Variable(v.array() * 2, false)); };
-  CHECK_THROWS_WITH_AS(
-      onnx::export_model(outside, {x}, folder / "no.onnx"),
-      "onnx: F::exp (call 1) reads an array of shape (2, 2) that kernel 'mul_const' made of an argument "
-      "of the model, outside of functions: it would become a constant",
-      StateError);
+  const auto outside = [](const Variable& v) { return F::exp(Variable(xp::sum(v.array(), 0), false)); };
+  CHECK_THROWS_WITH_AS(onnx::export_model(outside, {x}, folder / "no.onnx"),
+                       "onnx: F::exp (call 1) reads an array of shape (2,) that kernel 'sum' made of an argument "
+                       "of the model, outside of functions: it would become a constant",
+                       StateError);
+  const auto in_place = [](const Variable& v) {
+    const Variable y = F::exp(v);
+    y.array() += 1;
+    return F::sqrt(y);
+  };
+  CHECK_THROWS_WITH_AS(onnx::export_model(in_place, {x}, folder / "no.onnx"),
+                       "onnx: F::sqrt (call 2) reads an array of shape (2, 2) that F::exp made of an argument of the "
+                       "model, outside of functions: it would become a constant",
+                       StateError);
   const auto on_host = [](const Variable& v) {
     const Variable y = F::exp(v);
     return y * y.to_vector<float>()[0];
@@ -221,6 +229,26 @@ TEST_CASE("values keep their identity where they are given twice, handed through
   };
   onnx::export_model(constants, {x}, folder / "constants.onnx");
   CHECK(OnnxFile(folder / "constants.onnx").types() == Texts{"Mul"});
+}
+
+TEST_CASE("operations on arrays become nodes where a function reads what they made") {
+  const ScratchDirectory folder;
+  const Variable x = counted({2, 3});
+  const auto types_of = [&](const auto& model) {
+    onnx::export_model(model, {x}, folder / "net.onnx");
+    return OnnxFile(folder / "net.onnx").types();
+  };
+  CHECK(types_of([](const Variable& v) { return F::exp(Variable(v.array() * 2, false)); }) == Texts{"Mul", "Exp"});
+  CHECK(types_of([](const Variable& v) { return F::where(Variable(v > 0.5, false), v, -v); }) ==
+        Texts{"Neg", "Greater", "Where"});
+  // Only what is read.
+  CHECK(types_of([](const Variable& v) {
+          const Array unread = xp::maximum(v.array(), 0.5) * 3;
+          return F::exp(v);
+        }) == Texts{"Exp"});
+  CHECK(types_of([](const Variable& v) {
+          return F::embed_id(F::argmax(v, 1), ones({3, 2}));
+        }) == Texts{"ArgMax", "Cast", "Gather"});
 }
 
 TEST_CASE("states of a model are what they were before the export") {

@@ -345,21 +345,19 @@ Array IndexPlan::join_on_device(std::span<const Advanced> advanced) const {
   const auto elsewhere =
       std::find_if(advanced.begin(), advanced.end(), [](const Advanced& a) { return !a.places.device().is_cpu(); });
   const Device& device = (elsewhere != advanced.end() ? *elsewhere : advanced.front()).places.device();
-  Array joined = zeros(places_shape_, Dtype::int64, device);
-  Array inside = ones(places_shape_, Dtype::bool_, device);
-  double rows = 1;
+  Array joined, inside;
   for (const Advanced& a : advanced) {
     const auto n = static_cast<double>(view_.shape[a.axis]);
     const Array given = a.places.to_device(device).astype(Dtype::int64);
     const Array wrapped = pointwise(kernels::Where{}, pointwise(kernels::LessConst{0}, given),
                                     pointwise(kernels::AddConst{n}, given), given);
-    for (const Array& rule :
-         {pointwise(kernels::GreaterEqualConst{0}, wrapped), pointwise(kernels::LessConst{n}, wrapped)})
-      inside = pointwise(kernels::LogicalAnd{}, inside, rule);
-    joined = pointwise(kernels::Add{}, pointwise(kernels::MulConst{n}, joined), wrapped);
-    rows *= n;
+    const Array rule = pointwise(kernels::LogicalAnd{}, pointwise(kernels::GreaterEqualConst{0}, wrapped),
+                                 pointwise(kernels::LessConst{n}, wrapped));
+    const bool is_first = !joined.is_defined();
+    inside = is_first ? rule : pointwise(kernels::LogicalAnd{}, inside, rule);
+    joined = is_first ? wrapped : pointwise(kernels::Add{}, pointwise(kernels::MulConst{n}, joined), wrapped);
   }
-  const Array outside = full({}, rows, Dtype::int64, device);
+  const Array outside = full({}, std::numeric_limits<int64_t>::max(), Dtype::int64, device);
   return pointwise(kernels::Where{}, inside, joined, outside).reshape({numel(places_shape_)});
 }
 

@@ -6,14 +6,6 @@
 namespace kusari::onnx::exporting {
 namespace {
 
-// The axes along which an array repeats itself, with size 1.
-Array without_repeats(Array array) {
-  for (int axis = 0; axis < array.ndim(); ++axis) {
-    if (array.strides()[axis] == 0 && array.shape()[axis] > 1) array = array.slice(axis, 0, 1);
-  }
-  return array;
-}
-
 // An array of the options without its repeats: a value of the graph, or a constant where it is the same for all sizes.
 std::string option_value(const NodeWriter& w, const char* option) {
   const Trace& trace = w.graph().trace();

@@ -24,6 +24,7 @@ const ConverterTable& built_in() {
     ConverterTable all;
     add_activation_converters(all);
     add_array_converters(all);
+    add_array_operation_converters(all);
     add_index_converters(all);
     add_attention_converters(all);
     add_connection_converters(all);

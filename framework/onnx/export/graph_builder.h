@@ -116,6 +116,7 @@ using ConverterTable = std::unordered_map<std::string, Converter>;
 // The families, each in a source of its own.
 void add_activation_converters(ConverterTable& table);
 void add_array_converters(ConverterTable& table);
+void add_array_operation_converters(ConverterTable& table);
 void add_index_converters(ConverterTable& table);
 void add_attention_converters(ConverterTable& table);
 void add_connection_converters(ConverterTable& table);

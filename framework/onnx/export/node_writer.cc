@@ -91,15 +91,6 @@ std::string NodeWriter::value(const Array& array) const {
   if (const int id = trace.find(array); id != exporting::kAbsent) return graph_.name_of(id);
   const auto source = trace.dependent.find(array.storage().id);
   if (source == trace.dependent.end()) return graph_.constant(array);
-  for (size_t id = 0; id < trace.values.size(); ++id) {  // the same elements under another shape
-    const Value& v = trace.values[id];
-    if (!v.array.is_contiguous() || !array.is_contiguous() || v.array.raw_data() != array.raw_data() ||
-        v.array.size() != array.size() || v.array.dtype() != array.dtype() || v.is_dynamic()) {
-      continue;
-    }
-    return make("Reshape",
-                {graph_.name_of(static_cast<int>(id)), graph_.integers({array.shape().begin(), array.shape().end()})});
-  }
   refuse("it reads an array of shape " + to_string(array.shape()) + " that " + source->second +
          " made of an argument of the model, outside of functions: it would become a constant");
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -10,6 +12,7 @@
 #include "kusari/framework/core/graph_capture.h"
 #include "kusari/framework/core/kernel.h"
 #include "kusari/framework/links/link_hook.h"
+#include "kusari/framework/onnx/export/array_operations.h"
 #include "kusari/framework/onnx/export/trace.h"
 
 namespace kusari::onnx::exporting {
@@ -24,8 +27,8 @@ class TraceRecorder final : public FunctionHook, public LaunchObserver, public L
   static TraceRecorder* current() noexcept;
 
   int argument(const Variable& x);
-  /// The value that a variable names; a constant is added when it is seen first. Throws StateError for what was
-  /// computed from arguments outside of functions.
+  /// The value that a variable names; a constant is added when it is seen first, and so are the operations on arrays
+  /// that made it. Throws StateError for what was computed from arguments outside of functions in another way.
   int id_of(const Variable& variable, const std::string& reader);
   /// Enters a call whose inputs are known, and its outputs.
   void record(Call call, std::span<const Variable> out);
@@ -45,8 +48,25 @@ class TraceRecorder final : public FunctionHook, public LaunchObserver, public L
   void forward_postprocess(Link& link) override;
 
  private:
+  // An operation on arrays outside of functions, which becomes a call when its result is read.
+  struct Noted {
+    const ArrayOperation* operation;
+    std::optional<double> number;
+    Arrays inputs;
+    Array output;
+    std::string link;
+  };
+
   int add(Value value);
   std::string place() const;
+  // id_of, but kAbsent where that throws.
+  int find_or_enter(const Variable& variable);
+  int enter(const Noted& noted);
+  // The same elements in order under another shape, if some value has them.
+  int enter_reshaped(const Variable& variable);
+  void note(const Launch& launch);
+  // What was known of the elements in that storage is no longer so.
+  void forget(uint64_t storage);
 
   // What only replays need to know.
   void allocated(kusari::detail::Storage&) override {}
@@ -69,6 +89,7 @@ class TraceRecorder final : public FunctionHook, public LaunchObserver, public L
   std::unordered_map<const kusari::detail::VariableNode*, int> by_node_;
   std::unordered_map<const Link*, std::string> paths_;
   std::vector<std::string> outer_;
+  std::map<ArrayKey, Noted> noted_;
   std::vector<Variable> held_;
   std::string path_, reader_;
   size_t count_ = 0;

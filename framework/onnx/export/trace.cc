@@ -56,9 +56,21 @@ ArrayKey key_of(const Array& array) {
   return key;
 }
 
+Array without_repeats(Array array) {
+  for (int axis = 0; axis < array.ndim(); ++axis) {
+    if (array.strides()[axis] == 0 && array.shape()[axis] > 1) array = array.slice(axis, 0, 1);
+  }
+  return array;
+}
+
 int Trace::find(const Array& array) const {
   const auto found = by_key.find(key_of(array));
   return found == by_key.end() ? kAbsent : found->second;
+}
+
+bool Trace::knows(uint64_t storage) const {
+  const auto first = by_key.lower_bound({storage, nullptr, Dtype{}, {}});
+  return first != by_key.end() && first->first.storage == storage;
 }
 
 TraceRecorder::TraceRecorder(Trace& trace, Link* root) : trace_{trace}, root_{root}, previous_{t_recorder} {
@@ -86,30 +98,91 @@ int TraceRecorder::argument(const Variable& x) {
 
 int TraceRecorder::id_of(const Variable& variable, const std::string& reader) {
   if (!variable.is_defined()) return kAbsent;
+  if (const int id = find_or_enter(variable); id != kAbsent) return id;
+  throw StateError("onnx: " + reader + " (" + place() + ") reads an array of shape " + to_string(variable.shape()) +
+                   " that " + trace_.dependent.at(variable.array().storage().id) +
+                   " made of an argument of the model, outside of functions: it would become a constant");
+}
+
+int TraceRecorder::find_or_enter(const Variable& variable) {
   const auto found = by_node_.find(variable.node());
   if (found != by_node_.end() && trace_.values[static_cast<size_t>(found->second)].array.is_same(variable.array())) {
     return found->second;
   }
   const Array& array = variable.array();
   if (const int id = trace_.find(array); id != kAbsent) return id;
-  const auto source = trace_.dependent.find(array.storage().id);
-  if (source == trace_.dependent.end()) return add({Value::Kind::constant, variable, array});
-  // The same elements in order, under another shape.
-  for (size_t i = 0; i < trace_.values.size(); ++i) {
+  if (!trace_.dependent.contains(array.storage().id)) return add({Value::Kind::constant, variable, array});
+  if (const auto noted = noted_.find(key_of(array)); noted != noted_.end()) return enter(noted->second);
+  return enter_reshaped(variable);
+}
+
+int TraceRecorder::enter_reshaped(const Variable& variable) {
+  const Array& array = variable.array();
+  const auto is_alike = [&](const Array& other) {
+    return other.is_contiguous() && array.is_contiguous() && other.raw_data() == array.raw_data() &&
+           other.size() == array.size() && other.dtype() == array.dtype();
+  };
+  int source = kAbsent;
+  for (size_t i = 0; i < trace_.values.size() && source == kAbsent; ++i) {
     const Value& value = trace_.values[i];
-    if (value.kind == Value::Kind::constant || !value.array.is_contiguous() || !array.is_contiguous()) continue;
-    if (value.array.raw_data() != array.raw_data() || value.array.size() != array.size()) continue;
-    if (value.array.dtype() != array.dtype()) continue;
-    Call call{"reshape", {}, {static_cast<int>(i)}, {}, path_, ++count_};
-    call.options.set("shape", array.shape());
-    const int id = add({Value::Kind::computed, variable, array, "reshape"});
-    call.outputs = {id};
-    trace_.calls.push_back(std::move(call));
-    return id;
+    const int id = static_cast<int>(i);
+    if (value.kind != Value::Kind::constant && is_alike(value.array) && trace_.find(value.array) == id) source = id;
   }
-  throw StateError("onnx: " + reader + " (" + place() + ") reads an array of shape " + to_string(array.shape()) +
-                   " that " + source->second +
-                   " made of an argument of the model, outside of functions: it would become a constant");
+  for (auto noted = noted_.begin(); noted != noted_.end() && source == kAbsent; ++noted) {
+    if (is_alike(noted->second.output)) source = enter(noted->second);
+  }
+  if (source == kAbsent) return kAbsent;
+  Call call{"reshape", {}, {source}, {}, path_, ++count_};
+  call.options.set("shape", array.shape());
+  const int id = add({Value::Kind::computed, variable, array, "reshape"});
+  call.outputs = {id};
+  trace_.calls.push_back(std::move(call));
+  return id;
+}
+
+int TraceRecorder::enter(const Noted& noted) {
+  Call call{noted.operation->function, {}, {}, {}, noted.link, 0};
+  if (noted.number) call.options.set("c", *noted.number);
+  for (const Array& x : noted.inputs) {
+    const int id = find_or_enter(Variable(x, false));
+    if (id == kAbsent) return kAbsent;
+    call.inputs.push_back(id);
+  }
+  call.number = ++count_;
+  const int id = add({Value::Kind::computed, Variable(noted.output, false), noted.output, call.function});
+  call.outputs = {id};
+  trace_.calls.push_back(std::move(call));
+  return id;
+}
+
+void TraceRecorder::note(const Launch& launch) {
+  using Kind = LaunchArgument::Kind;
+  const ArrayOperation* const operation = find_array_operation(launch.id);
+  if (operation == nullptr) return;
+  Noted noted{operation, std::nullopt, {}, {}, path_};
+  for (const LaunchArgument& argument : launch.arguments) {
+    if (argument.kind == Kind::params && operation->has_number) {
+      noted.number = *static_cast<const double*>(argument.value);
+    } else if (argument.kind == Kind::in) {
+      noted.inputs.push_back(*static_cast<const Array*>(argument.value));
+    } else if (argument.kind == Kind::out) {
+      noted.output = *static_cast<const Array*>(argument.value);
+    }
+  }
+  const auto is_output = [&](const Array& x) { return x.storage().id == noted.output.storage().id; };
+  if (std::any_of(noted.inputs.begin(), noted.inputs.end(), is_output)) return;  // in place: the operand is no more
+  noted_.insert_or_assign(key_of(noted.output), noted);
+}
+
+void TraceRecorder::forget(uint64_t storage) {
+  const auto is_there = [&](const Array& array) { return array.storage().id == storage; };
+  std::erase_if(noted_, [&](const auto& entry) {
+    const Noted& noted = entry.second;
+    return is_there(noted.output) || std::any_of(noted.inputs.begin(), noted.inputs.end(), is_there);
+  });
+  std::erase_if(by_node_,
+                [&](const auto& entry) { return is_there(trace_.values[static_cast<size_t>(entry.second)].array); });
+  std::erase_if(trace_.by_key, [&](const auto& entry) { return entry.first.storage == storage; });
 }
 
 std::string TraceRecorder::place() const {
@@ -146,6 +219,11 @@ void TraceRecorder::called(const FunctionNode& function, std::span<const Variabl
 }
 
 void TraceRecorder::record(Call call, std::span<const Variable> out) {
+  for (const auto& [name, value] : call.options) {
+    const Array* const array = std::get_if<Array>(&value);
+    if (array == nullptr || !array->is_defined() || !trace_.dependent.contains(array->storage().id)) continue;
+    find_or_enter(Variable(without_repeats(*array), false));
+  }
   call.number = ++count_;
   const auto depends = [&](int id) {
     return id != kAbsent && trace_.values[static_cast<size_t>(id)].kind != Value::Kind::constant;
@@ -197,13 +275,19 @@ void TraceRecorder::on_launch(const Launch& launch, void (*proceed)(const Launch
     if (argument.kind == Kind::out || argument.kind == Kind::out_list) continue;
     each(argument, [&](const Array& array) { depends |= trace_.dependent.contains(array.storage().id); });
   }
-  if (!depends) return;
+  const bool is_outside = depth_ == 0 && muted_ == 0;
   for (const LaunchArgument& argument : launch.arguments) {
     if (argument.kind == Kind::in || argument.kind == Kind::in_list) continue;
     each(argument, [&](const Array& array) {
-      trace_.dependent.emplace(array.storage().id, depth_ > 0 ? reader_ : std::string("kernel '") + launch.name + "'");
+      const uint64_t storage = array.storage().id;
+      const bool is_known = trace_.dependent.contains(storage);
+      if (depends && !is_known) {
+        trace_.dependent.emplace(storage, depth_ > 0 ? reader_ : std::string("kernel '") + launch.name + "'");
+      }
+      if (is_outside && (is_known || (depends && trace_.knows(storage)))) forget(storage);
     });
   }
+  if (depends && is_outside) note(launch);
 }
 
 void TraceRecorder::forward_preprocess(Link& link) {

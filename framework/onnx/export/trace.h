@@ -59,6 +59,8 @@ struct ArrayKey {
   friend auto operator<=>(const ArrayKey&, const ArrayKey&) = default;
 };
 ArrayKey key_of(const Array& array);
+/// The axes along which an array repeats itself, with size 1.
+Array without_repeats(Array array);
 /// Whether two arrays are alike in shape, dtype and elements, to the bit.
 bool same_elements(const Array& a, const Array& b);
 
@@ -73,6 +75,8 @@ struct Trace {
 
   /// The value with these elements, or kAbsent.
   int find(const Array& array) const;
+  /// Whether a value has elements in that storage.
+  bool knows(uint64_t storage) const;
 };
 
 /// Calls the model.
