@@ -30,11 +30,12 @@ constexpr int kRowThreads = 128;
 struct ScoreRows {
   AttentionPart part;
   int64_t heads, queries, keys;  // of the whole call
-  int64_t columns;               // keys of the part, from the first on
+  int64_t columns;               // keys of the part, from part.first_key on
   double scale;
   double gradient_scale;  // of the products' gradients, which those of the scores are multiplied by
   AttentionDropout dropout;
   bool is_causal;
+  int64_t window;  // keys that a causal query sees at most; 0: all
   const int64_t* lengths;
   const void* mask;
   Dtype mask_dtype;
@@ -47,43 +48,46 @@ struct ScoreRows {
 template <class C>
 struct ScoreRow {
   int64_t batch, head, query;
-  int64_t count;  // keys that it may see
-  C hidden;       // score of what a mask of bool hides
+  int64_t begin, end;  // keys of the part that it may see
+  C hidden;            // score of what a mask of bool hides
 
   __device__ __forceinline__ ScoreRow(const ScoreRows& rows, int64_t row) {
     const AttentionPart& part = rows.part;
     query = part.first_query + row % part.queries;
     head = part.first_head + row / part.queries % part.heads;
     batch = part.first_batch + row / part.queries / part.heads;
-    count = rows.columns;
+    begin = 0;
+    end = rows.columns;
     hidden = rows.fill != nullptr ? static_cast<C>(*rows.fill) : -km::Real<C>::kInfinity;
     if (rows.lengths != nullptr) {
-      const int64_t length = rows.lengths[batch];
-      count = length < 0 ? 0 : length < count ? length : count;
+      const int64_t length = rows.lengths[batch] - part.first_key;
+      end = length < 0 ? 0 : length < end ? length : end;
     }
     if (rows.is_causal) {
-      const int64_t seen = rows.keys - rows.queries + query + 1;
-      count = seen < 0 ? 0 : seen < count ? seen : count;
+      const int64_t seen = rows.keys - rows.queries + query + 1 - part.first_key;
+      end = seen < 0 ? 0 : seen < end ? seen : end;
+      if (rows.window > 0 && seen > rows.window) begin = seen - rows.window;
     }
   }
   /// Of all queries of the call, in C order.
   __device__ __forceinline__ int64_t place(const ScoreRows& rows) const {
     return (batch * rows.heads + head) * rows.queries + query;
   }
-  __device__ __forceinline__ C score(const ScoreRows& rows, C product, int64_t key) const {
+  __device__ __forceinline__ bool sees(int64_t column) const { return begin <= column && column < end; }
+  __device__ __forceinline__ C score(const ScoreRows& rows, C product, int64_t column) const {
     const C scaled = static_cast<C>(rows.scale) * product;
     if (rows.mask == nullptr) return scaled;
     const int64_t at = batch * rows.mask_strides[0] + head * rows.mask_strides[1] + query * rows.mask_strides[2] +
-                       key * rows.mask_strides[3];
+                       (rows.part.first_key + column) * rows.mask_strides[3];
     if (rows.mask_dtype == Dtype::bool_) {
       return static_cast<const bool*>(rows.mask)[at] == rows.is_hidden_where_true ? hidden : scaled;
     }
     return scaled + load_as<C>(rows.mask, rows.mask_dtype, at);
   }
   /// What dropout multiplies the weight of a key by.
-  __device__ __forceinline__ C kept(const ScoreRows& rows, int64_t key) const {
+  __device__ __forceinline__ C kept(const ScoreRows& rows, int64_t column) const {
     if (!(rows.dropout.ratio > 0)) return C(1);
-    return rows.dropout.kept<C>(static_cast<uint64_t>(place(rows) * rows.keys + key));
+    return rows.dropout.kept<C>(static_cast<uint64_t>(place(rows) * rows.keys + rows.part.first_key + column));
   }
 };
 
@@ -111,20 +115,20 @@ __global__ void __launch_bounds__(kRowThreads) score_weights(ScoreRows rows, con
   T* const to = weights + int64_t{blockIdx.x} * rows.columns;
   const C never = -km::Real<C>::kInfinity;
   C largest = never;
-  for (int64_t j = threadIdx.x; j < row.count; j += kRowThreads) {
+  for (int64_t j = row.begin + threadIdx.x; j < row.end; j += kRowThreads) {
     largest = Larger<C>{}(largest, row.score(rows, from[j], j));
   }
   largest = block_reduce(largest, never, Larger<C>{});
   const bool sees_any = largest != never;
   C sum = C(0);
-  for (int64_t j = threadIdx.x; sees_any && j < row.count; j += kRowThreads) {
+  for (int64_t j = row.begin + threadIdx.x; sees_any && j < row.end; j += kRowThreads) {
     sum += km::exp(row.score(rows, from[j], j) - largest);
   }
   sum = block_reduce(sum, C(0), Plus<C>{});
   const C factor = sees_any ? C(1) / sum : C(0);
   for (int64_t j = threadIdx.x; j < rows.columns; j += kRowThreads) {
     C weight = C(0);
-    if (sees_any && j < row.count) {
+    if (sees_any && row.sees(j)) {
       weight = km::exp(row.score(rows, from[j], j) - largest) * factor * row.kept(rows, j);
     }
     to[j] = narrow<T>(weight);
@@ -156,7 +160,7 @@ __global__ void __launch_bounds__(kRowThreads)
   const bool sees_any = shift != -km::Real<C>::kInfinity;
   for (int64_t j = threadIdx.x; j < rows.columns; j += kRowThreads) {
     C weight = C(0), gradient = C(0);
-    if (sees_any && j < row.count) {
+    if (sees_any && row.sees(j)) {
       const C p = km::exp(row.score(rows, products[first + j], j) - shift), kept = row.kept(rows, j);
       weight = p * kept;
       gradient = p * (products_of_gradient[first + j] * kept - delta) * static_cast<C>(rows.gradient_scale);
@@ -181,7 +185,9 @@ Array of_part(const Array& x, const AttentionPart& part) {
       .slice(2, part.first_query, part.queries);
 }
 Array of_keys(const Array& x, const AttentionPart& part, int64_t columns) {
-  return x.slice(0, part.first_batch, part.batch).slice(1, part.first_group, part.groups).slice(2, 0, columns);
+  return x.slice(0, part.first_batch, part.batch)
+      .slice(1, part.first_group, part.groups)
+      .slice(2, part.first_key, columns);
 }
 
 /// The arrays of a call in the dtype of its elements, and what is computed for each part.
@@ -199,6 +205,7 @@ class Attention {
     rows_.scale = rows_.gradient_scale = form.scale;
     rows_.dropout = AttentionDropout(form.dropout, stream.is_defined() ? stream.data<int64_t>() : nullptr);
     rows_.is_causal = form.is_causal;
+    rows_.window = form.window;
     rows_.lengths = lengths.is_defined() ? lengths.data<int64_t>() : nullptr;
     rows_.mask = mask.is_defined() ? mask.raw_data() : nullptr;
     rows_.mask_dtype = mask.is_defined() ? mask.dtype() : Dtype::bool_;
@@ -240,7 +247,7 @@ class Attention {
       const AttentionPart& p = part();
       const Array scores =
           gradients_of_part(y, lse, gy).gradients.reshape({p.batch, p.heads, p.queries, rows_.columns});
-      const int64_t first[] = {p.first_batch, p.first_head, p.first_query, 0};
+      const int64_t first[] = {p.first_batch, p.first_head, p.first_query, p.first_key};
       AxisMask repeated;
       Array sums = gbias;
       for (int axis = 0; axis < 4; ++axis) {
@@ -290,9 +297,9 @@ class Attention {
 
   template <class Body>
   void for_parts(const Body& body) {
-    const AttentionSizes sizes{q_.shape()[0],  k_.shape()[1], rows_.heads / k_.shape()[1],
-                               rows_.queries,  rows_.keys,    static_cast<int64_t>(sizeof(C)),
-                               rows_.is_causal};
+    const AttentionSizes sizes{q_.shape()[0],   k_.shape()[1], rows_.heads / k_.shape()[1],
+                               rows_.queries,   rows_.keys,    static_cast<int64_t>(sizeof(C)),
+                               rows_.is_causal, rows_.window};
     for_attention_parts(sizes, [&](const AttentionPart& part, int64_t columns) {
       rows_.part = part;
       rows_.columns = columns;

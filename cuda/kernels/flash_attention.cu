@@ -125,6 +125,7 @@ bool takes_flash_attention(const FlashInputs& in) {
   constexpr double kLeastScale = 1e-30, kMostScale = 1e30;  // the maximum of scaled scores is that of the products
   const Shape &q = in.q.shape(), &k = in.k.shape();
   if (!fusions().flash_attention || !is_half(in.q.dtype())) return false;
+  if (in.form.window > 0 && in.form.window < k[2]) return false;
   if (!takes_width(q[3]) || !takes_width(in.v.shape()[3]) || !takes_mask(in.mask)) return false;
   if (!(in.form.scale > kLeastScale && in.form.scale < kMostScale)) return false;
   if (q[2] > kMostRows || k[2] > kMostRows || q[0] * q[1] > kMostHeads) return false;

@@ -13,8 +13,8 @@ struct FlashInputs {
   const Array &q, &k, &v, &mask, &lengths, &stream;
 };
 
-/// Half types, widths up to 128 that are multiples of 8 in rows aligned to 16 bytes, on cards that have the
-/// instructions, unless fusions() says otherwise or too little of the card would work.
+/// Half types without a window that hides a key, widths up to 128 that are multiples of 8 in rows aligned to 16 bytes,
+/// on cards that have the instructions, unless fusions() says otherwise or too little of the card would work.
 bool takes_flash_attention(const FlashInputs& inputs);
 
 void flash_attention(const FlashInputs& inputs, const Array& y, const Array& lse);

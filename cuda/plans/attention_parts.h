@@ -12,6 +12,7 @@ struct AttentionPart {
   int64_t first_group = 0, groups = 0;
   int64_t first_head = 0, heads = 0;  ///< of the groups: share for each
   int64_t first_query = 0, queries = 0;
+  int64_t first_key = 0;  ///< that one of them sees
 };
 
 struct AttentionSizes {
@@ -19,6 +20,7 @@ struct AttentionSizes {
   int64_t queries, keys;
   int64_t itemsize;  ///< bytes of a score
   bool is_causal;
+  int64_t window = 0;  ///< keys that a causal query sees at most; 0: all
 };
 
 /// Bytes of the scores of a part.
@@ -26,10 +28,13 @@ inline constexpr int64_t kAttentionPartBytes = int64_t{32} << 20;
 /// Queries of a causal part, which leaves out the keys that none of them sees.
 inline constexpr int64_t kCausalQueries = 512;
 
-/// Calls body(part, columns) for parts that cover everything: columns, the keys that a query of the part may see.
+/// Calls body(part, columns) for parts that cover everything: columns, how many keys from part.first_key on a query of
+/// the part may see.
 template <class Body>
 void for_attention_parts(const AttentionSizes& s, const Body& body, int64_t most_bytes = kAttentionPartBytes) {
-  const int64_t row = std::max<int64_t>(s.keys * s.itemsize, 1);
+  const bool has_window = s.window > 0 && s.window < s.keys - kCausalQueries;
+  const int64_t most_columns = has_window ? s.window + kCausalQueries : s.keys;
+  const int64_t row = std::max<int64_t>(most_columns * s.itemsize, 1);
   const int64_t row_of_group = row * s.share;
   int64_t queries = std::clamp<int64_t>(most_bytes / row_of_group, 1, s.queries);
   if (s.is_causal) queries = std::min(queries, kCausalQueries);
@@ -47,8 +52,10 @@ void for_attention_parts(const AttentionSizes& s, const Body& body, int64_t most
         part.heads = part.groups * s.share;
         part.first_query = i;
         part.queries = std::min(queries, s.queries - i);
-        const int64_t seen = s.keys - s.queries + i + part.queries;
-        body(part, s.is_causal ? std::clamp<int64_t>(seen, 0, s.keys) : s.keys);
+        const int64_t place = s.keys - s.queries + i;  // of the first query, among the keys
+        if (s.window > 0 && place >= s.window) part.first_key = place + 1 - s.window;
+        const int64_t end = s.is_causal ? std::clamp<int64_t>(place + part.queries, 0, s.keys) : s.keys;
+        body(part, end - part.first_key);
       }
     }
   }

@@ -36,7 +36,7 @@ void forward_block(const AttentionProblem<T>& p, int64_t b, int64_t h, int64_t i
     sum[r] = 0;
     std::fill_n(y.at(i + r), p.value_width, T(0));
   }
-  for (int64_t j = 0; j < count; j += kKeyBlock) {
+  for (int64_t j = p.first_seen(i); j < count; j += kKeyBlock) {
     const int64_t columns = std::min(kKeyBlock, count - j);
     T* const s = scores.get();
     multiply(rows, columns, p.width, q.at(i), q.row, 1, k.at(j), 1, k.row, s, kKeyBlock);
@@ -87,7 +87,7 @@ void backward_head(const AttentionProblem<T>& p, int64_t b, int64_t h, const Hea
   };
   for (int64_t i = 0; i < p.queries; i += kQueryBlock) {
     const int64_t rows = std::min(kQueryBlock, p.queries - i), count = p.seen(i + rows, p.keys_of(b));
-    for (int64_t j = 0; j < count; j += kKeyBlock) {
+    for (int64_t j = p.first_seen(i); j < count; j += kKeyBlock) {
       const int64_t columns = std::min(kKeyBlock, count - j);
       T *const s = scores.get(), *const g = gradients.get();
       multiply(rows, columns, p.width, q.at(i), q.row, 1, k.at(j), 1, k.row, s, kKeyBlock);
@@ -296,7 +296,7 @@ void bias_gradient_as(const AttentionForm& form, const Array& stream, const Arra
           for (int64_t i = first[2]; i < last[2]; i += kQueryBlock) {
             const int64_t rows = std::min(kQueryBlock, last[2] - i);
             const int64_t count = std::min(p.seen(i + rows, p.keys_of(b)), last[3]);
-            for (int64_t j = first[3]; j < count; j += kKeyBlock) {
+            for (int64_t j = std::max(first[3], p.first_seen(i)); j < count; j += kKeyBlock) {
               add_block(b, h, i, rows, j, std::min(kKeyBlock, count - j), scores.get(), gradients.get(), kept.get());
             }
           }

@@ -99,6 +99,12 @@ struct AttentionProblem {
     return form.is_causal ? std::clamp<int64_t>(keys - queries + end, 0, count) : count;
   }
 
+  // The first key that queries from number i on see.
+  int64_t first_seen(int64_t i) const {
+    const int64_t end = keys - queries + i + 1;
+    return form.window > 0 && end > form.window ? end - form.window : 0;
+  }
+
   // scores (rows, columns) of queries from i and keys from j, scaled unless nothing is masked.
   // Returns the scale that is left.
   T masked(T* s, int64_t row, int64_t b, int64_t h, int64_t i, int64_t rows, int64_t j, int64_t columns) const {
@@ -119,6 +125,7 @@ struct AttentionProblem {
       for (int64_t r = 0; r < rows; ++r) {
         const int64_t last = seen(i + r + 1, keys) - j;
         for (int64_t c = std::max<int64_t>(last, 0); c < columns; ++c) s[r * row + c] = never;
+        std::fill_n(s + r * row, std::clamp<int64_t>(first_seen(i + r) - j, 0, columns), never);
       }
     }
     return mask.is_defined() ? T(1) : scale;

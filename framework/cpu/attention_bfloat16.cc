@@ -77,6 +77,9 @@ struct PackedKeys {
   Bfloat16Bits *packed_keys, *packed_values;
 };
 
+// The first key of the packed block that has the first one that queries from number i on see.
+int64_t first_block(const AttentionProblem<float>& p, int64_t i) { return p.first_seen(i) / kKeyBlock * kKeyBlock; }
+
 void forward_in_bfloat16(const AttentionProblem<float>& p, int64_t b, int64_t h, int64_t i, const BitRows& q,
                          const PackedKeys& packed, const BitRows& y, float* lse) {
   const AttentionLoop<float>& loop = attention_tables<float>().attention;
@@ -89,7 +92,7 @@ void forward_in_bfloat16(const AttentionProblem<float>& p, int64_t b, int64_t h,
   std::fill_n(largest, rows, kNever);
   std::fill_n(sum, rows, 0.0f);
   std::fill_n(sums.get(), rows * width, 0.0f);
-  for (int64_t j = 0; j < count; j += kKeyBlock) {
+  for (int64_t j = first_block(p, i); j < count; j += kKeyBlock) {
     const int64_t columns = std::min(kKeyBlock, count - j);
     float* const s = scores.get();
     packed.keys.multiply(rows, columns, p.width, {q.at(i), q.row}, packed.packed_keys, j, s, kKeyBlock, false);
@@ -187,7 +190,7 @@ class HeadGradient {
       deltas[r] = attention_tables<float>().rows.dot(left, right, value_width);
     }
     std::fill_n(products.get(), rows * width, 0.0f);
-    for (int64_t j = 0; j < count; j += kKeyBlock) {
+    for (int64_t j = first_block(p_, i); j < count; j += kKeyBlock) {
       const int64_t columns = std::min(kKeyBlock, count - j);
       keys_by_columns_.multiply(rows, columns, width, {q.at(i), q.row}, packed_.get(), j, s, kKeyBlock, false);
       values_by_columns_.multiply(rows, columns, value_width, {gy.at(i), gy.row}, packed_values(), j, g, kKeyBlock,
@@ -241,7 +244,7 @@ void attend_bfloat16(const AttentionProblem<float>& p, const Array& q, const Arr
     for (int64_t at = begin; at < end; ++at) {
       const int64_t b = at / key_blocks / p.groups, group = at / key_blocks % p.groups;
       const int64_t first = at % key_blocks * kKeyBlock;
-      if (first >= p.keys_of(b)) continue;
+      if (first < first_block(p, 0) || first >= p.keys_of(b)) continue;
       const PackedKeys head = keys_of_head(b, group);
       head.keys.pack(head_of<Bfloat16Bits>(k, b, group), first, head.packed_keys);
       head.values.pack(head_of<Bfloat16Bits>(v, b, group), first, head.packed_values);

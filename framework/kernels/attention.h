@@ -7,8 +7,9 @@ namespace kusari::kernels {
 
 struct AttentionForm {
   double scale;
-  double dropout;  ///< probability with which a weight becomes 0, in [0, 1); others grow by 1 / (1 - dropout)
-  bool is_causal;  ///< query i of n sees the keys up to number (keys - n) + i
+  double dropout;      ///< probability with which a weight becomes 0, in [0, 1); others grow by 1 / (1 - dropout)
+  bool is_causal;      ///< query i of n sees the keys up to number (keys - n) + i,
+  int64_t window = 0;  ///< and of these so many, the last ones; 0: all. With is_causal alone
 };
 
 /// y[b, h, i] = sum_j softmax_j(scale q[b, h, i] k[b, g, j]) v[b, g, j], g = h / (heads / groups).

@@ -74,6 +74,11 @@ TEST_CASE("attention: as on the CPU, with its gradients") {
       check_on_gpu(*device, AttentionOf{{2 * scale, 0, false}}, factor, q, k, v, added, lengths, gy);
       check_on_gpu(*device, AttentionOf{{scale, 0, true}}, factor, q, k, v, seen, lengths, gy);
       check_on_gpu(*device, AttentionOf{{scale, 0.3, false}}, factor, q, k, v, Array(), lengths, gy);
+      for (const int64_t window : {1, 4, 40, 1000}) {
+        CAPTURE(window);
+        check_on_gpu(*device, AttentionOf{{scale, 0, true, window}}, factor, q, k, v, Array(), Array(), gy);
+        check_on_gpu(*device, AttentionOf{{scale, 0.3, true, window}}, factor, q, k, v, added, lengths, gy);
+      }
     }
   }
 }
@@ -90,7 +95,8 @@ TEST_CASE("attention: gradients of what is added to scores, as on the CPU") {
       for (const Shape& shape : {full, Shape{1, c.heads, c.queries, c.keys}, Shape{c.batch, 1, 1, c.keys},
                                  Shape{c.batch, c.heads, c.queries, 1}, Shape{1, 1, 1, 1}}) {
         CAPTURE(shape);
-        for (const kernels::AttentionForm& form : {kernels::AttentionForm{0.5, 0, false}, {0.3, 0.25, true}}) {
+        for (const kernels::AttentionForm& form :
+             {kernels::AttentionForm{0.5, 0, false}, {0.3, 0.25, true}, {0.3, 0, true, 4}}) {
           const auto gradient = [&](const Array& q, const Array& k, const Array& v, const Array& added,
                                     const Array& lengths, const Array& gy) {
             const Dtype wide = dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32;
@@ -168,6 +174,31 @@ TEST_CASE("attention: cut into parts as a whole") {
               v = uniform_array({1, 1, 600, 4}, -1, 1, Dtype::float32, 3),
               gy = uniform_array({1, 2, 600, 4}, -1, 1, Dtype::float32, 4);
   check_on_gpu(*device, AttentionOf{{0.5, 0, true}}, 60, q, k, v, Array(), Array(), gy);
+  // Of the second part the first keys are not read.
+  const Array mask = uniform_array({1, 1, 600, 600}, -1, 1, Dtype::float32, 5).broadcast_to({1, 2, 600, 600});
+  check_on_gpu(*device, AttentionOf{{0.5, 0.2, true, 30}}, 60, q, k, v, mask, array<int64_t>({590}), gy);
+}
+
+TEST_CASE("attention to a window: gradients of what is added to scores, cut into parts") {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (const Shape& shape : {Shape{1, 2, 600, 600}, Shape{1, 1, 1, 600}, Shape{1, 2, 600, 1}}) {
+    CAPTURE(shape);
+    const auto gradient = [&](const Array& q, const Array& k, const Array& v, const Array& added, const Array& gy) {
+      const kernels::AttentionForm form{0.5, 0, true, 30};
+      const Array y = empty(gy.shape(), Dtype::float32, q.device()),
+                  lse = empty({1, 2, 600}, Dtype::float32, q.device()),
+                  gbias = empty(shape, Dtype::float32, q.device()), mask = added.broadcast_to({1, 2, 600, 600});
+      launch<kernels::Attention>(q.device(), form, q, k, v, mask, Array(), Array(), y, lse);
+      launch<kernels::AttentionBiasGradient>(q.device(), form, q, k, v, mask, Array(), y, lse, Array(), gy, gbias);
+      return gbias;
+    };
+    check_on_gpu(*device, gradient, 100, uniform_array({1, 2, 600, 4}, -1, 1, Dtype::float32, 1),
+                 uniform_array({1, 1, 600, 4}, -1, 1, Dtype::float32, 2),
+                 uniform_array({1, 1, 600, 4}, -1, 1, Dtype::float32, 3),
+                 uniform_array(shape, -1, 1, Dtype::float32, 5),
+                 uniform_array({1, 2, 600, 4}, -1, 1, Dtype::float32, 4));
+  }
 }
 
 }  // namespace

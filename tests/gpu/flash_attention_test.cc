@@ -153,7 +153,9 @@ struct Reference {
       if (c.mask == "bool" && mask[static_cast<size_t>(first + j)] == 0) score = -kInfinity;
       if (!c.mask.empty() && c.mask != "bool") score += mask[static_cast<size_t>(first + j)];
       if (!c.lengths.empty() && j >= c.lengths[static_cast<size_t>(b)]) score = -kInfinity;
-      if (c.form.is_causal && j > c.keys - c.queries + i) score = -kInfinity;
+      const int64_t behind = c.keys - c.queries + i - j;
+      if (c.form.is_causal && behind < 0) score = -kInfinity;
+      if (c.form.window > 0 && behind >= c.form.window) score = -kInfinity;
       sum += weights[static_cast<size_t>(j)] = std::exp(score);
     }
     *lse.row(b, h, i) = std::log(sum);
@@ -249,6 +251,10 @@ TEST_CASE("flash attention: masks and dropout") {
       {1, 1, 1, 9, 10, 8, 136, {0.25, 0, false}, "", {}},
       {1, 1, 1, 1, 1100, 8, 8, {0.25, 0, false}, "", {}},
       {1, 1, 1, 9, 10, 12, 8, {0.25, 0, false}, "", {}},
+      {2, 4, 2, 70, 130, 64, 64, {0.25, 0, true, 50}, "", {}},
+      {2, 2, 1, 33, 40, 32, 32, {0.25, 0.3, true, 3}, "bool", {40, 20}},
+      // A window that hides nothing.
+      {1, 2, 1, 70, 130, 64, 64, {0.2, 0, true, 130}, "", {}},
   };
   for (const FlashCase& c : cases) {
     check_case(*device, c, Dtype::float16);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -456,6 +457,7 @@ void attentions() {
   };
   both("attention_groups", attend({}), {q, k, v});
   both("attention_causal", attend({.is_causal = true}), {q, k, v});
+  both("attention_window", attend({.is_causal = true, .window = 2}), {q, k, v});
   write_case("attention_lengths", attend({.lengths = array<int64_t>({3, 0})}), {q, k, v});
   both("attention_mask", attend({.mask = uniform({3, 5}).array()}), {q, k, v});
   both("attention_bias",

@@ -71,7 +71,9 @@ Variable composed(const kernels::AttentionForm& form, const Variables& given, co
   if (lengths.is_defined()) restrict_to(place.reshape({1, 1, 1, keys}) < lengths.reshape({batch, 1, 1, 1}));
   if (form.is_causal) {
     const Array last = host_constant([&] { return arange(n, Dtype::int64, device) + (keys - n); });
-    restrict_to(place.reshape({1, 1, 1, keys}) <= last.reshape({1, 1, n, 1}));
+    const Array queries = last.reshape({1, 1, n, 1}), all = place.reshape({1, 1, 1, keys});
+    restrict_to(all <= queries);
+    if (form.window > 0) restrict_to(queries - all < form.window);
   }
   if (seen.is_defined()) {
     seen = seen.broadcast_to(scores.shape());
@@ -118,6 +120,7 @@ class ScaledDotProductAttention final : public FunctionNode {
     options.set("scale", form_.scale);
     options.set("dropout", form_.dropout);
     options.set("is_causal", form_.is_causal);
+    options.set("window", form_.window);
     if (mask_.is_defined()) options.set("mask", mask_);
     if (lengths_.is_defined()) options.set("lengths", lengths_);
   }
@@ -231,6 +234,10 @@ void check(const Variable& q, const Variable& k, const Variable& v, const Attent
   }
   if (options.scale) argument::finite_positive(call, "scale", *options.scale);
   argument::zero_to_below_one(call, "dropout", options.dropout);
+  if (options.window) {
+    argument::positive(call, "window", *options.window);
+    argument::require(options.is_causal, call, "window", *options.window, "come with is_causal");
+  }
   const Shape full{qs[0], qs[1], qs[2], ks[2]};
   const auto check_broadcast = [&](const char* argument, const Shape& shape) {
     bool fits = shape.ndim() <= 4;
@@ -267,7 +274,7 @@ Variable scaled_dot_product_attention(const Variable& q, const Variable& k, cons
   check(q, k, v, options);
   const double width = static_cast<double>(std::max<int64_t>(q.shape()[3], 1));
   const kernels::AttentionForm form{options.scale.value_or(1 / std::sqrt(width)), config().train ? options.dropout : 0,
-                                    options.is_causal};
+                                    options.is_causal, options.window.value_or(0)};
   const Shape full{q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2]};
   const Array mask = options.mask.is_defined() ? options.mask.broadcast_to(full) : Array();
   const Array lengths = options.lengths.is_defined() ? options.lengths.astype(Dtype::int64).contiguous() : Array();

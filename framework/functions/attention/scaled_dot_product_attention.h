@@ -23,6 +23,10 @@ struct AttentionOptions {
   /// A query sees no key behind its own place. With more keys than queries these are the last ones: query i is at the
   /// place of key (keys - n) + i, as where keys come from a cache.
   bool is_causal = false;
+  /// At least 1, and with is_causal alone: a query sees this many keys at most, the last being that of its own place,
+  /// and none before them, as with sliding_window in transformers. Time grows with n times window. Beltagy et al. 2020,
+  /// Jiang et al. 2023.
+  std::optional<int64_t> window = std::nullopt;
   std::optional<double> scale = std::nullopt;  ///< positive; 1 / sqrt(D) when not given
   double dropout = 0;                          ///< in [0, 1), of the weights, when config.train
 };

@@ -65,16 +65,25 @@ void write_attention(const NodeWriter& w) {
     may_see_nothing = true;
   }
   if (options.boolean("is_causal")) {
+    const int64_t window = options.integer("window");
     if (is_fixed(n) && is_fixed(keys)) {
       std::vector<uint8_t> allowed;
       for (int64_t i = 0; i < n[0]; ++i) {
-        for (int64_t j = 0; j < keys[0]; ++j) allowed.push_back(j <= i + more[0] ? 1 : 0);
+        for (int64_t j = 0; j < keys[0]; ++j) {
+          const int64_t behind = i + more[0] - j;  // how far the key lies
+          allowed.push_back(behind >= 0 && (window == 0 || behind < window) ? 1 : 0);
+        }
       }
       restrict_to(w.constant(array(allowed, {1, 1, n[0], keys[0]}).astype(Dtype::bool_)));
     } else {
       std::string last = w.graph().places(n, {1, 1, -1, 1});
       if (more != Sizes(more.size(), 0)) last = w.make("Add", {last, w.graph().sizes({more})});
-      restrict_to(w.make("LessOrEqual", {w.graph().places(keys, {1, 1, 1, -1}), last}));
+      const std::string all = w.graph().places(keys, {1, 1, 1, -1});
+      restrict_to(w.make("LessOrEqual", {all, last}));
+      if (window > 0) {
+        const std::string most = w.constant(full({}, window, Dtype::int64));
+        restrict_to(w.make("Less", {w.make("Sub", {last, all}), most}));
+      }
     }
   }
   if (!seen.empty()) scores = w.make("Where", {seen, scores, w.scalar(dtype == Dtype::float16 ? -3e4 : -1e30, dtype)});
