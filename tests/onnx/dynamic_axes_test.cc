@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,21 @@ TEST_CASE("a language model with scaled rotation and normalized heads is exporte
                                          .rotary_scaling = {.factor = 8, .trained = 20}}});
   expect_same(model, {integers({1, 6}, 11)}, {{integers({3, 11}, 11)}, {integers({2, 1}, 11)}},
               {.input_names = {"ids"}, .dynamic_axes = kTexts});
+}
+
+TEST_CASE("a language model whose layers attend to windows is exported for any length") {
+  for (const int64_t length : {2, 6}) {  // that a window is longer than, and that it is not
+    CAPTURE(length);
+    L::TransformerLM model(11, {.block = 12,
+                                .layers = 2,
+                                .heads = 4,
+                                .width = 16,
+                                .blocks = {.rotary_base = 100},
+                                .windows = {std::nullopt, 3}});
+    expect_same(model, {integers({1, length}, 11)},
+                {{integers({3, 11}, 11)}, {integers({2, 1}, 11)}, {integers({1, 3}, 11)}, {integers({1, 4}, 11)}},
+                {.input_names = {"ids"}, .dynamic_axes = kTexts});
+  }
 }
 
 TEST_CASE("a text as long as the model allows is exported for shorter ones") {

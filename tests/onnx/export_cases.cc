@@ -496,6 +496,14 @@ void attentions() {
                                              .rotary_base = 10,
                                              .rotary_scaling = {.factor = 8, .trained = 20}}}),
             {integers({2, 6}, 50)});
+  link_case("model_windows",
+            L::TransformerLM(50, {.block = 16,
+                                  .layers = 2,
+                                  .heads = 4,
+                                  .width = 16,
+                                  .blocks = {.groups = 2, .nobias = true, .rotary_base = 1e4},
+                                  .windows = {std::nullopt, 3}}),
+            {integers({2, 7}, 50)});
   link_case("link_attention", L::MultiHeadAttention(16, 4), {uniform({2, 5, 16})});
   link_case("link_transformer_block", L::TransformerBlock(16, 4), {uniform({2, 5, 16})});
   link_case("link_transformer_decoder_block", L::TransformerDecoderBlock(16, 4),

@@ -1,6 +1,7 @@
 #include "kusari/framework/links/attention/multi_head_attention.h"
 
 #include <exception>
+#include <optional>
 #include <string>
 
 #include "kusari/framework/core/argument.h"
@@ -45,6 +46,12 @@ void expect_places(const Variable& x, const char* argument, int64_t width) {
                   ": it must be (batch, places, " + std::to_string(width) + ")");
 }
 
+std::optional<int64_t> window(const MultiHeadAttentionOptions& options) {
+  if (!options.window) return {};
+  argument::positive(kCall, "window", *options.window);
+  return argument::require(options.is_causal, kCall, "window", *options.window, "come with is_causal");
+}
+
 /// Forgets what a call added to its cache if the rest of it throws.
 struct AddedPlaces {
   KVCacheLayer& cache;
@@ -80,6 +87,7 @@ MultiHeadAttention::MultiHeadAttention(int64_t width, int64_t heads, Options opt
       groups_{options.groups == 0 ? heads : options.groups},
       head_width_{head_width(width, heads, options)},
       is_causal_{options.is_causal},
+      window_{window(options)},
       rotary_{.base = argument::finite_not_negative(kCall, "rotary_base", options.rotary_base),
               .scaling = options.rotary_scaling} {}
 
@@ -92,9 +100,13 @@ Variable MultiHeadAttention::heads_of(const Variable& x, int64_t count, const He
 
 Variable MultiHeadAttention::attend(const Variable& q, const Variable& k, const Variable& v, const AttentionCall& call,
                                     bool is_causal) const {
-  const Variable y = functions::scaled_dot_product_attention(
-      q, k, v,
-      {.mask = call.mask, .bias = call.bias, .lengths = call.lengths, .is_causal = is_causal, .dropout = dropout});
+  const Variable y = functions::scaled_dot_product_attention(q, k, v,
+                                                             {.mask = call.mask,
+                                                              .bias = call.bias,
+                                                              .lengths = call.lengths,
+                                                              .is_causal = is_causal,
+                                                              .window = is_causal ? window_ : std::nullopt,
+                                                              .dropout = dropout});
   const Shape& shape = y.shape();
   return out(functions::reshape(functions::transpose(y, {0, 2, 1, 3}), {shape[0], shape[2], heads_ * head_width_}), 2);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "kusari/framework/core/export.h"
@@ -17,6 +18,9 @@ struct MultiHeadAttentionOptions {
   int64_t groups = 0;      ///< heads of keys and values, of which `heads` is a multiple; 0: as many as heads
   int64_t head_width = 0;  ///< elements of a head; 0: width / heads
   bool is_causal = false;  ///< no place sees those behind it
+  /// As in F::scaled_dot_product_attention: with is_causal, a place sees this many, its own being the last. Attention
+  /// to a memory has none.
+  std::optional<int64_t> window = std::nullopt;
   bool nobias = false;     ///< of both products, but for
   bool qkv_bias = false;   ///< that of queries, keys and values, as in Qwen2, and
   bool out_bias = false;   ///< that behind the heads
@@ -43,7 +47,8 @@ struct AttentionCall {
 class KUSARI_API MultiHeadAttention : public Chain {
  public:
   using Options = MultiHeadAttentionOptions;
-  /// Throws ValueError unless width is a multiple of heads, or head_width is given, and heads of groups.
+  /// Throws ValueError unless width is a multiple of heads, or head_width is given, and heads of groups, and for a
+  /// window below 1 or without is_causal.
   MultiHeadAttention(int64_t width, int64_t heads, Options options = {});
 
   /// Of each place of x to all: x: (B, T, width). Returns the same shape. With a cache x is what comes next.
@@ -67,6 +72,7 @@ class KUSARI_API MultiHeadAttention : public Chain {
 
   int64_t width_, heads_, groups_, head_width_;
   bool is_causal_;
+  std::optional<int64_t> window_;
   functions::RotaryOptions rotary_;
 };
 

@@ -28,6 +28,7 @@ MultiHeadAttentionOptions TransformerBlock::attention_options(const Options& o) 
   return {.groups = o.groups,
           .head_width = o.head_width,
           .is_causal = o.is_causal,
+          .window = o.window,
           .nobias = o.nobias,
           .qkv_bias = o.qkv_bias,
           .out_bias = o.out_bias,

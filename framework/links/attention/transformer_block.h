@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "kusari/framework/core/callable.h"
@@ -25,7 +26,9 @@ enum class BlockMlp : uint8_t {
 };
 
 struct TransformerBlockOptions {
-  bool is_causal = false;
+  bool is_causal = false;  ///< no place sees those behind it
+  /// As in F::scaled_dot_product_attention: with is_causal, a place sees this many, its own being the last.
+  std::optional<int64_t> window = std::nullopt;
   bool pre_norm = true;   ///< x + f(norm(x)); otherwise norm(x + f(x)), as in the paper
   double dropout = 0;     ///< in [0, 1), behind both halves and of the weights of attention, when config.train
   int64_t mlp_width = 0;  ///< 0: 4 width

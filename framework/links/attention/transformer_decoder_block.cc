@@ -13,6 +13,7 @@ TransformerBlockOptions causal(TransformerBlockOptions options) {
 // To a memory, whose places are not those of x.
 MultiHeadAttentionOptions to_memory(MultiHeadAttentionOptions options) {
   options.is_causal = false;
+  options.window.reset();
   options.rotary_base = 0;
   return options;
 }

@@ -28,7 +28,7 @@ struct DecoderCall {
 class KUSARI_API TransformerDecoderBlock : public TransformerBlock {
  public:
   /// Causal in any case: is_causal need not be set. Attention to memory has the heads, groups and dropout of the other,
-  /// and no rotation. Throws what TransformerBlock throws.
+  /// and neither window nor rotation. Throws what TransformerBlock throws.
   TransformerDecoderBlock(int64_t width, int64_t heads, const Options& options = {});
 
   /// x: (B, T, width), memory: (B, S, width). Returns the shape of x. With call.cache x is what comes next, and place

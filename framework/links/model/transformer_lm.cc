@@ -21,6 +21,15 @@ constexpr double kScale = 0.02;  // GPT-2's
 
 TransformerBlockOptions block_options(const TransformerLMOptions& options) {
   argument::count(kCall, "layers", options.layers);
+  if (const auto count = static_cast<int64_t>(options.windows.size()); count > 0) {
+    if (count != options.layers) {
+      throw ValueError(std::string(kCall) + ": windows has " + std::to_string(count) + " elements: it must have " +
+                       std::to_string(options.layers) + ", the layers, or none");
+    }
+    if (options.blocks.window) {
+      throw ValueError(std::string(kCall) + ": windows and blocks.window are given: one of them must do");
+    }
+  }
   TransformerBlockOptions result = options.blocks;
   result.is_causal = true;
   result.dropout = options.dropout;
@@ -51,8 +60,11 @@ TransformerLM::TransformerLM(int64_t words, const Options& options)
       lm_head{*this, "lm_head", {words, options.width}, initializers::Normal(kScale), !options.tied},
       dropout{argument::zero_to_below_one(kCall, "dropout", options.dropout)},
       block_{options.block} {
-  const TransformerBlockOptions blocks = block_options(options);
-  for (int64_t i = 0; i < options.layers; ++i) h.append(TransformerBlock(options.width, options.heads, blocks));
+  TransformerBlockOptions blocks = block_options(options);
+  for (int64_t i = 0; i < options.layers; ++i) {
+    if (!options.windows.empty()) blocks.window = options.windows[static_cast<size_t>(i)];
+    h.append(TransformerBlock(options.width, options.heads, blocks));
+  }
 }
 
 Variable TransformerLM::hidden(const Variable& ids, KVCache* cache) const {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "kusari/framework/core/export.h"
 #include "kusari/framework/links/any_link.h"
@@ -24,6 +26,8 @@ struct TransformerLMOptions {
   /// wpe. Weights begin as GPT-2's do unless told otherwise: Normal(0.02), and Normal(0.02 / sqrt(2 layers)) before the
   /// sums.
   TransformerBlockOptions blocks = {};
+  /// Of each layer's attention, where they differ: as many as layers, instead of blocks.window.
+  std::vector<std::optional<int64_t>> windows = {};
 };
 
 /// A language model of transformer blocks: GPT-2 as it stands (Radford et al. 2019), Llama with
@@ -32,7 +36,8 @@ struct TransformerLMOptions {
 class KUSARI_API TransformerLM : public Chain {
  public:
   using Options = TransformerLMOptions;
-  /// Throws ValueError for numbers below 1, and what TransformerBlock throws.
+  /// Throws ValueError for numbers below 1, for windows of other layers than there are or beside blocks.window, and
+  /// what TransformerBlock throws.
   explicit TransformerLM(int64_t words, const Options& options = {});
 
   /// The scores of the words that come next. ids: (B, T), integers, T <= block. Returns (B, T, words). With a cache ids

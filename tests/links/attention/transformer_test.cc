@@ -76,6 +76,7 @@ const L::TransformerBlockOptions kForms[] = {
      .head_norm = true,
      .rotary_base = 100,
      .rotary_scaling = {.factor = 8, .trained = 6}},
+    {.is_causal = true, .window = 3, .groups = 2, .rotary_base = 10000},
 };
 
 Array words(const std::vector<int32_t>& ids) { return array(ids, {1, static_cast<int64_t>(ids.size())}); }
@@ -97,6 +98,27 @@ TEST_CASE("MultiHeadAttention: attention of each head between two products") {
   const L::MultiHeadAttention open(6, 3);
   check_equal(open(x, x), open(x));
   CHECK(open(x, drawn({2, 7, 6})).shape() == Shape{2, 4, 6});
+}
+
+TEST_CASE("attention links with a window: those of a mask, to themselves alone") {
+  L::MultiHeadAttention all(6, 3, {.is_causal = true});
+  L::MultiHeadAttention near(6, 3, {.is_causal = true, .window = 2});
+  const Variable x = drawn({2, 5, 6}), memory = drawn({2, 7, 6}, 3);
+  near.copyparams(all);
+  std::vector<uint8_t> band;
+  for (int i = 0; i < 5; ++i) {
+    for (int j = 0; j < 5; ++j) band.push_back(i - 2 < j && j <= i ? 1 : 0);
+  }
+  const Array mask = array(band, {5, 5}).astype(Dtype::bool_);
+  check_equal(near(x), all(x, {.mask = mask}));
+  check_equal(near(x, memory), all(x, memory));
+  L::TransformerDecoderBlock decoder(6, 3), near_decoder(6, 3, {.window = 2});
+  near_decoder.copyparams(decoder);
+  check_equal(near_decoder(x, memory), decoder(x, memory, {.mask = mask}));
+  CHECK_THROWS_WITH_AS(L::MultiHeadAttention(6, 3, {.is_causal = true, .window = 0}),
+                       "L::MultiHeadAttention: window is 0: it must be positive", ValueError);
+  CHECK_THROWS_WITH_AS(L::TransformerBlock(6, 3, {.window = 4}),
+                       "L::MultiHeadAttention: window is 4: it must come with is_causal", ValueError);
 }
 
 TEST_CASE("MultiHeadAttention adds a bias to its scores, which learns") {

@@ -1,7 +1,9 @@
 #include "kusari/framework/links/model/transformer_lm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +68,34 @@ TEST_CASE("a cache and the last place give the same scores") {
                          "L::TransformerLM: ids ends at place 9: a text has at most 8, the option block", ValueError);
     // What comes later changes nothing.
     check_near(model(places(text, 0, 5)).to_vector<float>(), rows(all, 0, 5));
+  }
+}
+
+TEST_CASE("a language model's windows: of all layers, or of each") {
+  const auto scores = [](std::optional<int64_t> of_all, const std::vector<std::optional<int64_t>>& of_each) {
+    L::TransformerLMOptions options = kLlama;
+    options.blocks.window = of_all;
+    options.windows = of_each;
+    L::TransformerLM model(11, options);
+    float value = 0;
+    for (Parameter* p : model.params()) {
+      const Array x = p->array().reshape({p->size()});
+      for (int64_t i = 0; i < x.size(); ++i) x.slice(0, i, 1).fill(std::sin(value += 1));
+    }
+    return rows(model(ids({1, 8})), 0, 8);
+  };
+  const std::vector<float> all = scores({}, {}), near = scores(3, {});
+  CHECK(scores({}, {3, 3}) == near);
+  CHECK(scores({}, {{}, {}}) == all);
+  CHECK(scores({}, {{}, 8}) == all);
+  const std::vector<float> first = scores({}, {3, {}}), second = scores({}, {{}, 3});
+  CHECK(first != second);
+  // A place as far as the window sees all.
+  for (const std::vector<float>* windowed : {&near, &first, &second}) {
+    for (size_t i = 0; i < 3 * 11; ++i) CHECK((*windowed)[i] == all[i]);
+    for (size_t place = 3; place < 8; ++place) {
+      CHECK(!std::equal(all.begin() + 11 * place, all.begin() + 11 * (place + 1), windowed->begin() + 11 * place));
+    }
   }
 }
 
@@ -174,6 +204,12 @@ TEST_CASE("language models that do not fit") {
                        ValueError);
   CHECK_THROWS_AS(L::TransformerLM(3, {.heads = 5, .width = 8}), ValueError);
   CHECK_THROWS_AS(L::TransformerLM(3, {.layers = 1, .heads = 1, .width = 8, .dropout = 1}), ValueError);
+  CHECK_THROWS_WITH_AS(L::TransformerLM(3, {.layers = 2, .heads = 1, .width = 8, .windows = {4}}),
+                       "L::TransformerLM: windows has 1 elements: it must have 2, the layers, or none", ValueError);
+  CHECK_THROWS_WITH_AS(
+      L::TransformerLM(3, {.layers = 1, .heads = 1, .width = 8, .blocks = {.window = 4}, .windows = {{}}}),
+      "L::TransformerLM: windows and blocks.window are given: one of them must do", ValueError);
+  CHECK_THROWS_AS(L::TransformerLM(3, {.layers = 1, .heads = 1, .width = 8, .windows = {0}}), ValueError);
   const L::TransformerLM model(11, kGpt2);
   CHECK_THROWS_WITH_AS(model(ids({4})), "L::TransformerLM: ids has shape (4,): it must be (batch, places)", TypeError);
   CHECK_THROWS_AS(model(ids({1, 9})), ValueError);
