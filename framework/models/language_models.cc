@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -39,14 +40,16 @@ class ModelConfig {
   ModelConfig(const std::string& call, const fs::path& folder)
       : call_{call}, path_{folder / "config.json"}, json_(read_json(path_)) {}
 
-  int64_t integer(const char* key) const {
+  int64_t integer(const char* key, int64_t least = 1) const {
     const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_number_integer() || found->get<int64_t>() < 1) {
-      refuse(key, "be a positive integer");
+    if (found == json_.end() || !found->is_number_integer() || found->get<int64_t>() < least) {
+      refuse(key, least == 1 ? "be a positive integer" : "be an integer and at least " + std::to_string(least));
     }
     return found->get<int64_t>();
   }
-  int64_t integer_or(const char* key, int64_t other) const { return given(key) ? integer(key) : other; }
+  int64_t integer_or(const char* key, int64_t other, int64_t least = 1) const {
+    return given(key) ? integer(key, least) : other;
+  }
   double number_or(const char* key, double other) const { return number_in(json_, key, other); }
   double number_in(const nlohmann::json& object, const char* key, double other) const {
     const auto found = object.find(key);
@@ -59,6 +62,12 @@ class ModelConfig {
     const double value = number_in(object, key, 0);
     if (!(value > 0)) refuse(object, key, "be a positive number");
     return value;
+  }
+  /// Undefined where the key is not there.
+  const nlohmann::json* list(const char* key) const {
+    if (!given(key)) return nullptr;
+    if (!json_[key].is_array()) refuse(key, "be a list");
+    return &json_[key];
   }
   const nlohmann::json* object(const char* key) const {
     if (!given(key)) return nullptr;
@@ -174,6 +183,57 @@ Rotary rotary_of(const ModelConfig& config, int64_t places) {
   return result;
 }
 
+using Windows = std::vector<std::optional<int64_t>>;
+
+// Which layers attend to a window: "layer_types" says it, or Qwen's first layers do not. Mistral has one kind of
+// layers.
+std::vector<bool> sliding_layers(const ModelConfig& config, int64_t layers, bool has_window) {
+  const bool is_mistral = config.is("model_type", "mistral");
+  const nlohmann::json* const types = config.list("layer_types");
+  std::vector<bool> result;
+  if (types == nullptr) {
+    const int64_t first = is_mistral ? 0 : config.integer_or("max_window_layers", 28, 0);  // transformers' default
+    for (int64_t i = 0; i < layers; ++i) result.push_back(has_window && i >= first);
+    return result;
+  }
+  if (static_cast<int64_t>(types->size()) != layers) {
+    config.refuse("layer_types", "have an entry for each of " + std::to_string(layers) + " layers");
+  }
+  for (const nlohmann::json& type : *types) {
+    const bool is_sliding = type == "sliding_attention";
+    if (!is_sliding && type != "full_attention") {
+      config.refuse("layer_types", "hold \"full_attention\" and \"sliding_attention\" alone");
+    }
+    if (is_sliding && !has_window) config.refuse("layer_types", "hold \"full_attention\" alone: there is no window");
+    if (!is_sliding && has_window && is_mistral) config.refuse("layer_types", "hold \"sliding_attention\" alone");
+    result.push_back(is_sliding);
+  }
+  return result;
+}
+
+// The window of each layer of a text of so many places; nothing where no layer has one that a text is longer than.
+Windows windows_of(const ModelConfig& config, int64_t layers, int64_t places) {
+  const auto given = [&](int64_t otherwise) -> std::optional<int64_t> {
+    if (config.contains("sliding_window") && !config.given("sliding_window")) return {};
+    return config.integer_or("sliding_window", otherwise);
+  };
+  constexpr int64_t kWindow = 4096;  // transformers' default
+  if (config.is("model_type", "llama")) {
+    if (given(places).value_or(places) < places) {  // which transformers does not know, and others do
+      config.refuse("sliding_window", "not be less than the places of a text: give the option block, at most that");
+    }
+    return {};
+  }
+  config.require("use_sliding_window", {false, true});
+  const bool has_windows = config.is("model_type", "mistral") || config.is("use_sliding_window", true);
+  const std::optional<int64_t> window = has_windows ? given(kWindow) : std::nullopt;
+  const std::vector<bool> sliding = sliding_layers(config, layers, window.has_value());
+  if (!window || *window >= places) return {};
+  Windows result;
+  for (const bool is_sliding : sliding) result.push_back(is_sliding ? window : std::nullopt);
+  return result;
+}
+
 // A model without numbers yet.
 L::TransformerLM empty_model(const char* call, int64_t words, L::TransformerLMOptions options,
                              const PretrainedOptions& wanted) {
@@ -277,20 +337,14 @@ L::TransformerLM load_llama(const std::string& folder, const PretrainedOptions& 
   const int64_t groups = config.integer_or("num_key_value_heads", heads),
                 mlp_width = config.integer("intermediate_size"), places = config.integer("max_position_embeddings");
   const int64_t head_width = config.integer_or("head_dim", is_qwen3 ? 128 : width / heads);
-  // Without windows all places are seen, which is the same in a text that no window is shorter than.
-  if (is_llama || is_mistral || config.is("use_sliding_window", true)) {
-    const int64_t window = is_llama || config.contains("sliding_window") ? config.integer_or("sliding_window", places)
-                                                                         : 4096;  // transformers' default
-    if (window < (options.block > 0 ? std::min(options.block, places) : places)) {
-      config.refuse("sliding_window", "not be less than the places of a text: give the option block, at most that");
-    }
-  }
   const auto [base, scaling] = rotary_of(config, places);
   const bool tied = config.is("tie_word_embeddings", true);
   const double eps = config.number_or("rms_norm_eps", 1e-6);
+  const int64_t layers = argument::count(call, "num_hidden_layers", config.integer("num_hidden_layers"));
+  const int64_t longest = options.block > 0 ? std::min(options.block, places) : places;
   L::TransformerLM model = empty_model(call, config.integer("vocab_size"),
                                        {.block = places,
-                                        .layers = config.integer("num_hidden_layers"),
+                                        .layers = layers,
                                         .heads = heads,
                                         .width = width,
                                         .tied = tied,
@@ -306,7 +360,8 @@ L::TransformerLM load_llama(const std::string& folder, const PretrainedOptions& 
                                                    .mlp_bias = config.is("mlp_bias", true),
                                                    .head_norm = is_qwen3,
                                                    .rotary_base = base,
-                                                   .rotary_scaling = scaling}},
+                                                   .rotary_scaling = scaling},
+                                        .windows = windows_of(config, layers, longest)},
                                        options);
 
   const Tensors tensors(call, folder);

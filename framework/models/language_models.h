@@ -22,8 +22,10 @@ struct PretrainedOptions {
 /// that differ from GPT-2.
 KUSARI_API L::TransformerLM load_gpt2(const std::string& folder, const PretrainedOptions& options = {});
 /// A trained Llama, or a model of that shape, likewise: model_type "llama", "mistral", "qwen2" or "qwen3". Rotation may
-/// be scaled (rope_type "linear" or "llama3", in rope_scaling or rope_parameters). There is no attention to a window:
-/// ValueError where sliding_window is less than the places of a text, which options.block can bring down.
+/// be scaled (rope_type "linear" or "llama3", in rope_scaling or rope_parameters). Layers attend to windows as
+/// transformers' do: all of Mistral, and of Qwen with use_sliding_window those that layer_types or max_window_layers
+/// say. In a "llama", whose windows transformers does not know, sliding_window must not be less than the places of a
+/// text, which options.block can bring down: ValueError.
 KUSARI_API L::TransformerLM load_llama(const std::string& folder, const PretrainedOptions& options = {});
 
 }  // namespace kusari::models

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -16,6 +17,7 @@
 #include "kusari/framework/serializers/npz.h"
 #include "kusari/framework/serializers/safetensors.h"
 #include "kusari/framework/static_graph/static_graph.h"
+#include "kusari/framework/xp/joining.h"
 #include "kusari/tests/scratch_directory.h"
 
 // tests/golden/language_models: small models that transformers saved, and the scores that it computes with them.
@@ -41,7 +43,7 @@ void check_scores(const L::TransformerLM& model, const std::string& name, double
 }
 
 /// Of the shape of Llama, whose scores are of texts longer than those that llama_3 was trained for.
-const std::string kOthers[] = {"llama_3", "mistral_linear", "qwen2", "qwen3"};
+const std::string kOthers[] = {"llama_3", "mistral_linear", "qwen2", "qwen3", "mistral_window", "qwen2_mixed"};
 L::TransformerLM other(const std::string& name, Dtype dtype = Dtype::float32) {
   return models::load_llama((kGolden / name).string(), {.dtype = dtype});
 }
@@ -150,30 +152,89 @@ TEST_CASE("models of the shape of Llama with a cache, as static graphs, and save
   }
 }
 
-TEST_CASE("attention to a window is refused where a text could be longer") {
+TEST_CASE("models that attend to windows generate what transformers does, with a cache and without") {
+  for (const std::string name : {"mistral_window", "qwen2_mixed"}) {
+    CAPTURE(name);
+    const L::TransformerLM model = other(name);
+    const serializers::NpzReader golden((kGolden / name / "scores.npz").string());
+    const Array prompt = golden.array("ids").slice(1, 0, 5).copy().reshape({5});
+    const std::vector<int32_t> expected = golden.array("greedy").to_vector<int32_t>();
+    KVCache cache = model.cache();
+    const auto text_of = [&](const Callable<Variable(const Variable&)>& scores) {
+      return generate(scores, prompt, {.max_new = 20, .temperature = 0}).to_vector<int32_t>();
+    };
+    CHECK(text_of([&](const Variable& ids) { return model.next(ids, &cache); }) == expected);
+    Array text = prompt.reshape({1, 5});
+    bool is_first = true;
+    CHECK(text_of([&](const Variable& ids) {
+            if (!std::exchange(is_first, false)) text = xp::concatenate({text, ids.array()}, 1);
+            return model.next(Variable(text, false));
+          }) == expected);
+  }
+}
+
+TEST_CASE("which layers attend to a window") {
   const testing::ScratchDirectory scratch;
-  const auto load = [&](const std::string& name, const json& changes, int64_t block = 0) {
-    return models::load_llama(changed(scratch, name, changes).string(), {.block = block});
+  const auto scores = [&](const std::string& name, const json& changes, int64_t block = 0) {
+    const L::TransformerLM model = models::load_llama(changed(scratch, name, changes).string(), {.block = block});
+    const serializers::NpzReader golden((kGolden / name / "scores.npz").string());
+    return model(Variable(golden.array("ids").slice(1, 0, model.block()).copy(), false)).array().to_vector<float>();
   };
-  CHECK_THROWS_WITH_AS(
-      load("mistral_linear", {{"sliding_window", 39}}),
-      doctest::Contains("config.json: \"sliding_window\" is 39: it must not be less than the places of "
-                        "a text: give the option block, at most that"),
-      ValueError);
-  CHECK(load("mistral_linear", {{"sliding_window", 39}}, 39).block() == 39);
-  CHECK(load("mistral_linear", {{"sliding_window", nullptr}}).block() == 40);
-  // A key that is not there is 4096.
-  const fs::path folder = changed(scratch, "mistral_linear", {{"max_position_embeddings", 4097}});
+  const auto of_block = [&](const std::string& name, int64_t block) { return scores(name, json::object(), block); };
+  const json off = {{"sliding_window", nullptr}};
+  // Windows that a text fits into, and none.
+  CHECK(scores("mistral_linear", {{"sliding_window", 40}}) == scores("mistral_linear", off));
+  CHECK(scores("mistral_linear", {{"sliding_window", 39}}) != scores("mistral_linear", off));
+  CHECK(of_block("mistral_window", 7) == scores("mistral_window", off, 7));
+  CHECK(of_block("mistral_window", 8) != scores("mistral_window", off, 8));
+  // A key that is not there is 4096, as in transformers.
+  const fs::path folder = changed(scratch, "mistral_linear", json::object());
   std::ifstream in(folder / "config.json");
   json config = json::parse(in);
   config.erase("sliding_window");
   std::ofstream(folder / "config.json") << config;
-  CHECK_THROWS_WITH_AS(models::load_llama(folder.string()), doctest::Contains("\"sliding_window\" is missing"),
-                       ValueError);
-  CHECK(models::load_llama(folder.string(), {.block = 4096}).block() == 4096);
-  CHECK(load("qwen2", {{"sliding_window", 8}}).block() == 40);
-  CHECK_THROWS_WITH_AS(load("qwen2", {{"sliding_window", 8}, {"use_sliding_window", true}}),
-                       doctest::Contains("\"sliding_window\" is 8"), ValueError);
+  check_scores(models::load_llama(folder.string()), "mistral_linear", 2e-5);
+  // Layers by their types, or by how many have none.
+  const std::vector<float> mixed = of_block("qwen2_mixed", 0);
+  CHECK(scores("qwen2_mixed", {{"layer_types", nullptr}}) == mixed);
+  CHECK(scores("qwen2_mixed", {{"max_window_layers", 2}}) == mixed);
+  const auto by_number = [&](int64_t first) {
+    return scores("qwen2_mixed", {{"layer_types", nullptr}, {"max_window_layers", first}});
+  };
+  const auto by_type = [&](const std::vector<bool>& sliding) {
+    std::vector<std::string> types;
+    for (const bool is_sliding : sliding) types.emplace_back(is_sliding ? "sliding_attention" : "full_attention");
+    return scores("qwen2_mixed", {{"layer_types", types}});
+  };
+  CHECK(by_number(0) == by_type({true, true, true}));
+  CHECK(by_number(0) != mixed);
+  CHECK(by_number(2) == by_type({false, false, true}));
+  CHECK(by_number(28) == by_type({false, false, false}));
+  CHECK(scores("qwen2_mixed", {{"layer_types", nullptr}, {"use_sliding_window", false}}) == by_number(3));
+  CHECK(by_type({true, false, true}) != by_type({true, true, false}));
+  CHECK(scores("qwen2", {{"sliding_window", 8}}) == of_block("qwen2", 0));
+
+  const auto refuse = [&](const std::string& name, const json& changes, const std::string& text) {
+    CHECK_THROWS_WITH_AS(scores(name, changes), doctest::Contains(text.c_str()), ValueError);
+  };
+  refuse("mistral_window", {{"sliding_window", 0}},
+         "config.json: \"sliding_window\" is 0: it must be a positive integer");
+  refuse("qwen2_mixed", {{"layer_types", {"full_attention"}}},
+         "\"layer_types\" is [\"full_attention\"]: it must have an entry for each of 3 layers");
+  refuse("qwen2_mixed", {{"layer_types", {"full_attention", "chunked_attention", "full_attention"}}},
+         "it must hold \"full_attention\" and \"sliding_attention\" alone");
+  refuse("qwen2_mixed", {{"layer_types", "full_attention"}},
+         "\"layer_types\" is \"full_attention\": it must be a list");
+  refuse("qwen2_mixed", {{"use_sliding_window", false}}, "it must hold \"full_attention\" alone: there is no window");
+  refuse("qwen2_mixed", {{"use_sliding_window", 1}}, "\"use_sliding_window\" is 1: it must be false or true");
+  refuse("qwen2_mixed", {{"layer_types", nullptr}, {"max_window_layers", -1}},
+         "\"max_window_layers\" is -1: it must be an integer and at least 0");
+  refuse("mistral_window", {{"layer_types", {"full_attention", "sliding_attention"}}},
+         "it must hold \"sliding_attention\" alone");
+  // transformers knows no window of a Llama, others do.
+  refuse("llama", {{"sliding_window", 3}},
+         "\"sliding_window\" is 3: it must not be less than the places of a text: give the option block, at most that");
+  CHECK(scores("llama", {{"sliding_window", 3}}, 3) == of_block("llama", 3));
 }
 
 TEST_CASE("weights in several files") {
