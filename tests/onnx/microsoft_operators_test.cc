@@ -114,6 +114,17 @@ TEST_CASE("com.microsoft: products with a function behind them") {
   expect_equal(
       microsoft_output("FusedMatMulActivation", {x, w}, {{"activation", "Tanh"}, {"alpha", 2.0f}}),
       outputs_of("Tanh", {microsoft_output("FusedMatMul", {x, w}, {{"alpha", 2.0f}})}, {}, NodeForm{})[0].array());
+  // The first axis of what has its rows before the batch comes to the place before last, then trans* turns.
+  const Array p = pattern({2, 3, 4, 5}, 6), q = pattern({2, 3, 5, 6}, 7);
+  const Array product = outputs_of("MatMul", {p, q}, {}, NodeForm{})[0].array();
+  const MicrosoftAttributes rows_first{{"transBatchA", int64_t{1}}, {"transBatchB", int64_t{1}}};
+  const Array p_rows = p.transpose({2, 0, 1, 3}).contiguous(), q_rows = q.transpose({2, 0, 1, 3}).contiguous();
+  expect_equal(microsoft_output("FusedMatMul", {p_rows, q_rows}, rows_first), product);
+  MicrosoftAttributes all = rows_first;
+  all.insert(all.end(), {{"transA", int64_t{1}}, {"transB", int64_t{1}}});
+  expect_equal(microsoft_output("FusedMatMul",
+                                {p.transpose({3, 0, 1, 2}).contiguous(), q.transpose({3, 0, 1, 2}).contiguous()}, all),
+               product);
   expect_equal(microsoft_output("GemmFastGelu", {x, w, b}),
                microsoft_output("FastGelu", {microsoft_output("FusedGemm", {x, w, b})}));
 }

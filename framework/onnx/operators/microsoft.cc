@@ -43,10 +43,13 @@ Operation gelu(F::GeluForm form) {
 Operation fused_matmul(const NodeReader& node) {
   const double alpha = node.real("alpha", 1);
   const F::MatmulOptions options{.transa = node.flag("transA", false), .transb = node.flag("transB", false)};
-  if (node.flag("transBatchA", false) || node.flag("transBatchB", false))
-    throw ValueError("transBatchA and transBatchB are not supported");
+  const bool batch_a = node.flag("transBatchA", false), batch_b = node.flag("transBatchB", false);
+  // The rows stand before the axes of the batch.
+  const auto turned = [](const Variable& x, bool rows_first) {
+    return rows_first && x.ndim() > 2 ? F::moveaxis(x, 0, -2) : x;
+  };
   return binary([=](const Variable& a, const Variable& b) {
-    const Variable y = F::matmul(a, b, options);
+    const Variable y = F::matmul(turned(a, batch_a), turned(b, batch_b), options);
     return alpha == 1 ? y : y * alpha;
   });
 }
