@@ -195,6 +195,22 @@ void add_rows(Params<kernels::RowLookup> lookup, In x, In index, InOut y) {
   });
 }
 
+/// The places are positive, so that their order is that of unsigned numbers.
+__global__ void __launch_bounds__(kTakeBlock) raise_places(RowIndex index, unsigned long long* last) {
+  const int64_t step = int64_t{gridDim.x} * kTakeBlock;
+  for (int64_t i = int64_t{blockIdx.x} * kTakeBlock + threadIdx.x; i < index.count; i += step) {
+    const int64_t row = index.row(i);
+    if (row != kNoRow) atomicMax(last + row, static_cast<unsigned long long>(i + 1));
+  }
+}
+
+void last_places(Params<kernels::RowLookup> lookup, In index, InOut last) {
+  if (index->size() == 0 || last->size() == 0) return;
+  const RowIndex rows(*lookup, index, last->shape()[0]);
+  enqueue(Context::of(*last), {dim3(blocks_for(rows.count, kTakeBlock, 1 << 16)), dim3(kTakeBlock)}, raise_places, rows,
+          reinterpret_cast<unsigned long long*>(last->data<int64_t>()));
+}
+
 }  // namespace
 
 SortedRows::SortedRows(Context& context, const RowIndex& index)
@@ -213,6 +229,7 @@ SortedRows::SortedRows(Context& context, const RowIndex& index)
 void register_rows(Backend& backend) {
   backend.add<kernels::TakeRows>(take_rows);
   backend.add<kernels::AddRows>(add_rows);
+  backend.add<kernels::LastPlaces>(last_places);
 }
 
 }  // namespace kusari::cuda

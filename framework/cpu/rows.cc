@@ -90,11 +90,21 @@ void add_rows(Params<kernels::RowLookup> lookup, In x, In index, InOut y) {
   });
 }
 
+void last_places(Params<kernels::RowLookup> lookup, In index, InOut last) {
+  const Array resolved = resolve_rows(*lookup, *index, last->shape()[0]);
+  const int64_t* const places = resolved.data<int64_t>();
+  int64_t* const to = last->data<int64_t>();
+  for (int64_t i = 0; i < index->size(); ++i) {
+    if (places[i] != kNoRow) to[places[i]] = std::max(to[places[i]], i + 1);
+  }
+}
+
 }  // namespace
 
 void register_rows(Backend& backend) {
   backend.add<kernels::TakeRows>(take_rows);
   backend.add<kernels::AddRows>(add_rows);
+  backend.add<kernels::LastPlaces>(last_places);
 }
 
 }  // namespace kusari::cpu

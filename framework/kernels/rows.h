@@ -26,4 +26,12 @@ struct AddRows {
   using Signature = void(Params<RowLookup> lookup, In x, In index, InOut y);
 };
 
+/// last[index[i]] = max(last[index[i]], i + 1), nothing for the ignored index: over zeros, one more than the last place
+/// at which a row is named, 0 where it is not. last: (rows), C-ordered int64; index: (indices), int32 or int64. On the
+/// CPU an index out of range throws IndexError; elsewhere it counts for nothing.
+struct LastPlaces {
+  static constexpr const char* kName = "last_places";
+  using Signature = void(Params<RowLookup> lookup, In index, InOut last);
+};
+
 }  // namespace kusari::kernels

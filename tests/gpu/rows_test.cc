@@ -101,3 +101,20 @@ TEST_CASE("cuda rows: an index out of range stands for no row") {
                         index.to_device(*device), kPlain);
   CHECK(sum.slice(1, 0, 1).to_vector<float>() == std::vector<float>{2, 0, 1});
 }
+
+TEST_CASE("cuda rows: last places") {
+  const auto device = gpu_device();
+  if (!device) return;
+  for (const int64_t count : {0, 1, 100, 3000}) {
+    for (const kernels::RowLookup& lookup : {kPlain, kIgnoring}) {
+      CAPTURE(count);
+      const auto run = [&](const Array& index) {
+        const Array last = zeros({20}, Dtype::int64, index.device());
+        launch<kernels::LastPlaces>(index.device(), lookup, index, last);
+        return last;
+      };
+      check_on_gpu(*device, run, 0, indices(count, -20, 20, Dtype::int32));
+      check_on_gpu(*device, run, 0, indices(2 * count, -1, 20, Dtype::int64).slice(0, 0, count, 2));
+    }
+  }
+}

@@ -14,6 +14,7 @@
 #include "kusari/framework/functions/array/reshape.h"
 #include "kusari/framework/functions/array/take_rows.h"
 #include "kusari/framework/functions/array/transpose.h"
+#include "kusari/framework/functions/array/where.h"
 #include "kusari/framework/functions/given.h"
 #include "kusari/framework/kernels/arithmetic.h"
 #include "kusari/framework/kernels/comparison.h"
@@ -383,22 +384,35 @@ Variable IndexPlan::take(const Variable& x) const {
   const Variable view = view_.is_whole(source_) ? x : apply<GetView>({x}, view_);
   if (!places_.is_defined()) return view;
   const Shape shape = joined_shape();
-  const Variable taken =
-      take_rows(reshape(permute(view, order_), matrix_shape()), places_.to_device(x.device()), {call_});
+  const Variable taken = take_rows(rows_of(view), places_.to_device(x.device()), {call_});
   return permute(reshape(taken, shape), moved_axes(shape.ndim(), places_shape_.ndim(), target_));
 }
 
 Variable IndexPlan::put(const Variable& x) const {
   Variable view = x;
   if (places_.is_defined()) {
-    const Shape shape = joined_shape();
-    const Shape matrix = matrix_shape();
-    const Variable taken = permute(x, inverse_permutation(moved_axes(shape.ndim(), places_shape_.ndim(), target_)));
-    const Array places = places_.to_device(x.device());
-    const Variable sums = add_rows(reshape(taken, {numel(places_shape_), matrix[1]}), places, matrix[0], {call_});
-    view = permute(reshape(sums, permuted(view_.shape, order_)), inverse_permutation(order_));
+    view = view_of(add_rows(taken_rows(x), places_.to_device(x.device()), matrix_shape()[0], {call_}));
   }
   return view_.is_whole(source_) ? view : apply<PutView>({view}, view_, source_);
+}
+
+Variable IndexPlan::replace(const Variable& x, const Variable& updates) const {
+  const int64_t rows = matrix_shape()[0];
+  const Array last = zeros({rows}, Dtype::int64, x.device());
+  launch<kernels::LastPlaces>(x.device(), kernels::RowLookup{call_}, places_.to_device(x.device()), last);
+  const Variable put = take_rows(taken_rows(updates), last - 1, {call_, true, -1});
+  return view_of(where(Variable((last > 0).reshape({rows, 1}), false), put, rows_of(x)));
+}
+
+Variable IndexPlan::rows_of(const Variable& view) const { return reshape(permute(view, order_), matrix_shape()); }
+
+Variable IndexPlan::view_of(const Variable& rows) const {
+  return permute(reshape(rows, permuted(view_.shape, order_)), inverse_permutation(order_));
+}
+
+Variable IndexPlan::taken_rows(const Variable& taken) const {
+  const Dims order = inverse_permutation(moved_axes(joined_shape().ndim(), places_shape_.ndim(), target_));
+  return reshape(permute(taken, order), {numel(places_shape_), matrix_shape()[1]});
 }
 
 }  // namespace kusari::functions

@@ -32,6 +32,9 @@ class IndexPlan {
   Variable take(const Variable& x) const;
   /// Zeros of the source's shape with x's elements, x being of result_shape(), added at their places: the adjoint.
   Variable put(const Variable& x) const;
+  /// x, which has the source's shape, with updates, of result_shape(), in place of the elements that are taken; of
+  /// several for one element the last. There must be an array among the indices, and no slice but of whole axes.
+  Variable replace(const Variable& x, const Variable& updates) const;
   Shape result_shape() const;
 
  private:
@@ -42,8 +45,11 @@ class IndexPlan {
   };
   class Parser;
 
-  Shape joined_shape() const;  // of the taken rows: places_shape_, then the axes that are not indexed
-  Shape matrix_shape() const;  // of the view: all indexed axes as one, all others as one
+  Shape joined_shape() const;                    // of the taken rows: places_shape_, then the axes that are not indexed
+  Shape matrix_shape() const;                    // of the view: all indexed axes as one, all others as one
+  Variable rows_of(const Variable& view) const;  // the view as that matrix
+  Variable view_of(const Variable& rows) const;  // and back
+  Variable taken_rows(const Variable& taken) const;  // what is taken, as rows of that matrix
   void plan_arrays(std::span<const Advanced> advanced, int first_axis, bool is_adjacent);
   Array join_on_host(std::span<const Advanced> advanced) const;
   Array join_on_device(std::span<const Advanced> advanced) const;

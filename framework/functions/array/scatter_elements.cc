@@ -29,13 +29,6 @@ Array update_counts(const IndexPlan& plan, const Array& flags, Dtype dtype) {
   return plan.put(Variable(flags.astype(dtype), false)).array();
 }
 
-Variable mean_of_updates(const IndexPlan& plan, const Variable& updates, const Array& counts) {
-  const Variable sums = plan.put(updates);
-  const Array divisors = xp::maximum(counts, 1);
-  if (is_floating(sums.dtype())) return sums / divisors;
-  return Variable(xp::floor_divide(sums.array(), divisors), false);
-}
-
 Variable combined(const Variable& a, const Variable& b, ScatterReduction reduction) {
   if (reduction == ScatterReduction::mul) return a * b;
   const bool is_max = reduction == ScatterReduction::max;
@@ -85,19 +78,12 @@ Variable scatter(const char* call, const IndexPlan& plan, const Variable& x, con
     throw TypeError(std::string(call) + ": x has dtype bool: bools can only be replaced");
   }
   if (x.size() == 0 || updates.size() == 0) return x;
+  if (reduction == ScatterReduction::none) return plan.replace(x, updates);
 
   const Dtype dtype = scatter_dtype(x.dtype());
   const Variable wide = cast(updates, dtype);
-  switch (reduction) {
-    case ScatterReduction::none: {
-      const Array counts = update_counts(plan, ones(updates.shape(), Dtype::bool_, x.device()), dtype);
-      return where(Variable(counts > 0, false), cast(mean_of_updates(plan, wide, counts), x.dtype()), x);
-    }
-    case ScatterReduction::add:
-      return cast(cast(x, dtype) + plan.put(wide), x.dtype());
-    default:
-      return cast(reduce_in_steps(call, plan, cast(x, dtype), wide, reduction), x.dtype());
-  }
+  if (reduction == ScatterReduction::add) return cast(cast(x, dtype) + plan.put(wide), x.dtype());
+  return cast(reduce_in_steps(call, plan, cast(x, dtype), wide, reduction), x.dtype());
 }
 
 }  // namespace

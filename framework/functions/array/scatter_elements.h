@@ -13,8 +13,8 @@ enum class ScatterReduction : uint8_t { none, add, mul, max, min };
 
 /// x with updates put where gather_elements would take them: y[i, indices[i, j, ...], ...] = updates[i, j, ...] for
 /// axis 1.
-/// x, indices, axis: as for gather_elements. updates: of indices' shape and x's dtype. Returns y like x. Several
-/// updates of one element replace it by their mean, in integers rounded down; the other reductions take all of them.
+/// x, indices, axis: as for gather_elements. updates: of indices' shape and x's dtype. Returns y like x. Of several
+/// updates of one element the last one, in C order, replaces it; the other reductions take all of them.
 /// mul, max and min look at the indices on the host, so a static graph cannot record them, and take a step for each
 /// update that meets in one element. Throws what gather_elements throws, TypeError when updates do not fit or bools are
 /// to be reduced. Differentiable to any order by x and updates. torch.scatter, torch.scatter_reduce.

@@ -54,7 +54,7 @@ TEST_CASE("scatter_elements and scatter_nd reduce what meets in one element") {
   }
 }
 
-TEST_CASE("scatters replace, and of several updates take the mean") {
+TEST_CASE("scatters replace, and of several updates take the last") {
   const Array x = numbers_from_one({3, 4}), cube = numbers_from_one({2, 3, 2});
   const Array index = array<int64_t>({3, 0, 1, 2, 2, -3}, {3, 2}, test_device());
   const Array updates = array<double>({10, -20, 0.5, 3, 2, -1}, {3, 2}, test_device());
@@ -71,12 +71,15 @@ TEST_CASE("scatters replace, and of several updates take the mean") {
   const Array again = array<int64_t>({1, 1, 1, 0}, test_device());
   check_close(
       F::scatter_elements(zeros({3}, Dtype::float64, test_device()), again, array<double>({1, 2, 6, 5}, test_device())),
-      {3}, {5, 3, 0});
+      {3}, {5, 6, 0});
   const Array bools = F::scatter_elements(zeros({3}, Dtype::bool_, test_device()), again,
                                           array<int>({1, 1, 1, 0}, test_device()).astype(Dtype::bool_))
                           .array();
   CHECK(bools.dtype() == Dtype::bool_);
   CHECK(bools.to_vector<bool>() == std::vector<bool>{false, true, false});
+  // Rows of vectors: the later one wins as a whole.
+  check_close(F::scatter_nd(cube, array<int64_t>({1, 0, 1}, {3, 1}, test_device()), numbers_from_one({3, 3, 2})),
+              {2, 3, 2}, {7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18});
   check_gradients([&](const Variable& a, const Variable& u) { return F::scatter_elements(a, index, u, 1); }, x,
                   updates);
   check_gradients([&](const Variable& a, const Variable& u) { return F::scatter_elements(a, again, u); },
