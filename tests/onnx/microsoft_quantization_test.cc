@@ -188,3 +188,32 @@ TEST_CASE("com.microsoft: QLinearAveragePool with count_include_pad divides by w
   expect_equal(pooled(1), bytes({124, 68, 98, 162, 106, 117, 60, 112, 110}, {1, 1, 3, 3}), 1);
   expect_equal(pooled(0), bytes({124, 68, 106, 162, 106, 143, 31, 134, 171}, {1, 1, 3, 3}), 1);
 }
+
+TEST_CASE("com.microsoft: QEmbedLayerNormalization has tables of integers, with segments or without") {
+  const auto table = [](const Shape& shape, int64_t seed) { return integer_pattern(shape, seed, kU8, 0, 15); };
+  const Array ids = int_vector({1, 0}).astype(Dtype::int32).reshape({1, 2});
+  std::vector<Array> inputs{ids,
+                            int_vector({0, 1}).astype(Dtype::int32).reshape({1, 2}),
+                            table({3, 4}, 1),
+                            table({2, 4}, 2),
+                            table({2, 4}, 3),
+                            table({4}, 4),
+                            table({4}, 5),
+                            ids};
+  for (const float scale : {0.01f, 0.02f, 0.03f, 0.005f, 0.004f}) inputs.push_back(real_number(scale));
+  for (const int64_t zero : {120, 100, 128, 0, 130}) inputs.push_back(u8(zero));
+  const auto outputs = [&] {
+    return outputs_of("QEmbedLayerNormalization", inputs, {}, {.outputs = 2, .domain = "com.microsoft"});
+  };
+  const Variables out = outputs();
+  expect_equal(
+      out[0].array(),
+      floats({0.280608f, 0.507839f, -1.337197f, -0.263040f, 0.424355f, -0.431789f, 0.424605f, -0.981776f}, {1, 2, 4}));
+  expect_equal(out[1].array(), int_vector({1}).astype(Dtype::int32));
+
+  // Segments whose rows stand for 0 are as good as none.
+  inputs[4] = full({2, 4}, 128, kU8);
+  const Array zeros_added = outputs()[0].array();
+  inputs[1] = inputs[4] = inputs[10] = inputs[15] = Array();
+  expect_equal(outputs()[0].array(), zeros_added);
+}

@@ -57,6 +57,25 @@ Operation qlinear_softmax(const NodeReader& node) {
   return of_real_numbers(find_operator("", "Softmax")->build(node.as_of(node.has("axis") ? opset : 13)));
 }
 
+/// EmbedLayerNormalization of the tables and vectors that inputs 2 to 6 stand for: their scales are inputs 8 to 12,
+/// their zero points the five behind.
+Operation qembed_layer_normalization(const NodeReader& node) {
+  node.expect_inputs(18);
+  const Operation embed = find_operator("com.microsoft", "EmbedLayerNormalization")->build(node);
+  return [embed](const Call& call) -> Values {
+    Values inputs{call.value(0), call.value(1)};
+    for (size_t i = 2; i <= 6; ++i) {
+      if (call.has(i)) {
+        inputs.push_back(call.inner(dequantized(call[i], whole(call, i + 6), whole(call, i + 11))));
+      } else {
+        inputs.emplace_back();
+      }
+    }
+    inputs.push_back(call.value(7));
+    return embed(call.with(inputs));
+  };
+}
+
 template <class Both>
 Operation binary_of_integers(const NodeReader& node, Both both) {
   node.expect_inputs(7);
@@ -148,6 +167,7 @@ std::span<const Operator> microsoft_quantization_operators() {
        [](const NodeReader& node) { return unary_of_integers("GlobalAveragePool", node, true); }},
       {"QLinearReduceMean", [](const NodeReader& node) { return unary_of_integers("ReduceMean", node); }},
       {"QLinearSoftmax", qlinear_softmax},
+      {"QEmbedLayerNormalization", qembed_layer_normalization},
       {"QLinearAdd",
        [](const NodeReader& node) {
          return binary_of_integers(node, [](const Variable& a, const Variable& b) { return a + b; });
