@@ -400,8 +400,9 @@ Variable IndexPlan::replace(const Variable& x, const Variable& updates) const {
   const int64_t rows = matrix_shape()[0];
   const Array last = zeros({rows}, Dtype::int64, x.device());
   launch<kernels::LastPlaces>(x.device(), kernels::RowLookup{call_}, places_.to_device(x.device()), last);
-  const Variable put = take_rows(taken_rows(updates), last - 1, {call_, true, -1});
-  return view_of(where(Variable((last > 0).reshape({rows, 1}), false), put, rows_of(x)));
+  const Array is_named = pointwise(kernels::GreaterConst{0}, last), places = pointwise(kernels::AddConst{-1}, last);
+  const Variable put = take_rows(taken_rows(updates), places, {call_, true, -1});
+  return view_of(where(Variable(is_named.reshape({rows, 1}), false), put, rows_of(x)));
 }
 
 Variable IndexPlan::rows_of(const Variable& view) const { return reshape(permute(view, order_), matrix_shape()); }
