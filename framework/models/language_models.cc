@@ -294,7 +294,8 @@ L::TransformerLM load_gpt2(const std::string& folder, const PretrainedOptions& o
   };
   // Where scores have another factor than 1 / sqrt(D), queries are made that much larger.
   const auto scale_queries = [&](const L::Linear& qkv, size_t layer) {
-    double factor = config.is("scale_attn_weights", false) ? std::sqrt(static_cast<double>(width / heads)) : 1;
+    const int64_t head_width = width / heads;
+    double factor = config.is("scale_attn_weights", false) ? std::sqrt(static_cast<double>(head_width)) : 1;
     if (config.is("scale_attn_by_inverse_layer_idx", true)) factor /= static_cast<double>(layer + 1);
     if (factor == 1) return;
     for (const Array& all : {qkv.W.array(), qkv.b.array()}) all.slice(0, 0, width) *= factor;
