@@ -80,18 +80,12 @@ void write_copy_of_array(const NodeWriter& w) { write_result(w, "Identity", {w.i
 class ArrayOperations {
  public:
   ArrayOperations() {
-    add<kernels::Equal>(comparison_of_arrays("Equal"));
-    add<kernels::NotEqual>(comparison_of_arrays("Equal", true));
-    add<kernels::Less>(comparison_of_arrays("Less"));
-    add<kernels::LessEqual>(comparison_of_arrays("LessOrEqual"));
-    add<kernels::Greater>(comparison_of_arrays("Greater"));
-    add<kernels::GreaterEqual>(comparison_of_arrays("GreaterOrEqual"));
-    add<kernels::EqualConst>(comparison_of_arrays("Equal"));
-    add<kernels::NotEqualConst>(comparison_of_arrays("Equal", true));
-    add<kernels::LessConst>(comparison_of_arrays("Less"));
-    add<kernels::LessEqualConst>(comparison_of_arrays("LessOrEqual"));
-    add<kernels::GreaterConst>(comparison_of_arrays("Greater"));
-    add<kernels::GreaterEqualConst>(comparison_of_arrays("GreaterOrEqual"));
+    add<kernels::Equal, kernels::EqualConst>(comparison_of_arrays("Equal"));
+    add<kernels::NotEqual, kernels::NotEqualConst>(comparison_of_arrays("Equal", true));
+    add<kernels::Less, kernels::LessConst>(comparison_of_arrays("Less"));
+    add<kernels::LessEqual, kernels::LessEqualConst>(comparison_of_arrays("LessOrEqual"));
+    add<kernels::Greater, kernels::GreaterConst>(comparison_of_arrays("Greater"));
+    add<kernels::GreaterEqual, kernels::GreaterEqualConst>(comparison_of_arrays("GreaterOrEqual"));
     add<kernels::LogicalAnd>(logic_of_arrays("And"));
     add<kernels::LogicalOr>(logic_of_arrays("Or"));
     add<kernels::LogicalXor>(logic_of_arrays("Xor"));
@@ -101,29 +95,30 @@ class ArrayOperations {
     add<kernels::Isfinite>(write_isfinite);
     add<kernels::Where>(write_where_of_arrays);
     add<kernels::Neg>(arithmetic_of_arrays("Neg"));
-    add<kernels::Add>(arithmetic_of_arrays("Add"));
+    add<kernels::Add, kernels::AddConst>(arithmetic_of_arrays("Add"));
     add<kernels::Sub>(arithmetic_of_arrays("Sub"));
-    add<kernels::Mul>(arithmetic_of_arrays("Mul"));
-    add<kernels::Div>(arithmetic_of_arrays("Div"));
+    add<kernels::RSubConst>(arithmetic_of_arrays("Sub", true));
+    add<kernels::Mul, kernels::MulConst>(arithmetic_of_arrays("Mul"));
+    add<kernels::Div, kernels::DivConst>(arithmetic_of_arrays("Div"));
+    add<kernels::RDivConst>(arithmetic_of_arrays("Div", true));
     add<kernels::Maximum>(arithmetic_of_arrays("Max"));
     add<kernels::Minimum>(arithmetic_of_arrays("Min"));
-    add<kernels::AddConst>(arithmetic_of_arrays("Add"));
-    add<kernels::RSubConst>(arithmetic_of_arrays("Sub", true));
-    add<kernels::MulConst>(arithmetic_of_arrays("Mul"));
-    add<kernels::DivConst>(arithmetic_of_arrays("Div"));
-    add<kernels::RDivConst>(arithmetic_of_arrays("Div", true));
     all_[kernel_id<kernels::Copy>().index] = {"array.copy", false, write_copy_of_array};
   }
 
   const std::unordered_map<int, ArrayOperation>& all() const { return all_; }
 
  private:
+  // An operation between arrays and the one with a number.
+  template <class... Ops>
+  void add(const Converter& converter) {
+    (add_one<Ops>(converter), ...);
+  }
   template <class Op>
-  void add(Converter converter) {
+  void add_one(const Converter& converter) {
     constexpr bool has_number = requires(const Op& op) { op.c; };
     static_assert(!has_number || sizeof(Op) == sizeof(double), "the number is all that the kernel takes");
-    all_[kernel_id<kernels::Pointwise<Op>>().index] = {std::string("array.") + Op::kName, has_number,
-                                                       std::move(converter)};
+    all_[kernel_id<kernels::Pointwise<Op>>().index] = {std::string("array.") + Op::kName, has_number, converter};
   }
 
   std::unordered_map<int, ArrayOperation> all_;  // by kernel

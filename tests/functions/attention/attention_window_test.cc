@@ -16,6 +16,7 @@
 #include "kusari/framework/functions/math/matmul.h"
 #include "kusari/framework/functions/math/sum.h"
 #include "kusari/framework/functions/noise/dropout.h"
+#include "kusari/tests/functions/attention/attention_case.h"
 #include "kusari/tests/functions/testing.h"
 
 // Attention to a window of keys.
@@ -26,19 +27,12 @@ using namespace testing;
 using Values = std::vector<double>;
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
-struct Sizes {
-  int64_t batch, heads, groups, n, keys, width, value_width;
-};
+using Sizes = AttentionSizes;
 
-struct Case {
-  Sizes s;
-  F::AttentionOptions options;
-  Variable q, k, v;
-  Case(const Sizes& sizes, const F::AttentionOptions& o, Dtype dtype = Dtype::float64) : s{sizes}, options{o} {
+struct Case : AttentionCase {
+  Case(const Sizes& sizes, const F::AttentionOptions& o, Dtype dtype = Dtype::float64)
+      : AttentionCase(sizes, o, dtype) {
     options.is_causal = true;
-    q = Variable(uniform({s.batch, s.heads, s.n, s.width}, -1, 1, 1).astype(dtype));
-    k = Variable(uniform({s.batch, s.groups, s.keys, s.width}, -1, 1, 2).astype(dtype));
-    v = Variable(uniform({s.batch, s.groups, s.keys, s.value_width}, -1, 1, 3).astype(dtype));
   }
   Variable run() const {
     random::seed(7);

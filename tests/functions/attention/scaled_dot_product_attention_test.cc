@@ -10,6 +10,7 @@
 #include "kusari/framework/functions/array/transpose.h"
 #include "kusari/framework/functions/math/basic_math.h"
 #include "kusari/framework/functions/math/sum.h"
+#include "kusari/tests/functions/attention/attention_case.h"
 #include "kusari/tests/functions/testing.h"
 
 namespace kusari::attention_test {
@@ -18,19 +19,11 @@ namespace {
 using namespace testing;
 using Values = std::vector<double>;
 
-struct Sizes {
-  int64_t batch, heads, groups, n, keys, width, value_width;
-};
+using Sizes = AttentionSizes;
 
-struct Case {
-  Sizes s;
-  F::AttentionOptions options;
-  Variable q, k, v;
-  Case(const Sizes& sizes, const F::AttentionOptions& o = {}, Dtype dtype = Dtype::float64) : s{sizes}, options{o} {
-    q = Variable(uniform({s.batch, s.heads, s.n, s.width}, -1, 1, 1).astype(dtype));
-    k = Variable(uniform({s.batch, s.groups, s.keys, s.width}, -1, 1, 2).astype(dtype));
-    v = Variable(uniform({s.batch, s.groups, s.keys, s.value_width}, -1, 1, 3).astype(dtype));
-  }
+struct Case : AttentionCase {
+  Case(const Sizes& sizes, const F::AttentionOptions& o = {}, Dtype dtype = Dtype::float64)
+      : AttentionCase(sizes, o, dtype) {}
   Variable run() const { return F::scaled_dot_product_attention(q, k, v, options); }
 
   // By plain loops.
