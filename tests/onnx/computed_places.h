@@ -47,6 +47,11 @@ inline std::vector<std::pair<const char*, std::function<Variable(const Variable&
          return F::where(F::logical_xor(is_number, F::isinf(v)), F::absolute(v), v);
        }},
       {"masked_fill", [](const Variable& v) { return F::masked_fill(v, Variable(v >= 0.25, false), -1); }},
+      {"attention_mask",
+       [](const Variable& v) {
+         const Variable x = F::reshape(v, {-1, 1, 2, 2});
+         return F::scaled_dot_product_attention(x, x, x * 2, {.mask = F::sum(x, 3).array().expand_dims(2) > 0.0});
+       }},
       {"greater", [](const Variable& v) { return F::greater(v, -v); }},
       {"mask", [](const Variable& v) { return v * Variable((v.array() > 0).astype(v.dtype()), false); }},
       {"arithmetic",

@@ -279,17 +279,9 @@ void arrays() {
          return F::resize_images(v, {8, 12}, {.mode = F::ResizeMode::nearest});
        },
        {image});
-}
-
-void computed() {
   for (const auto& [name, f] : testing::computed_places()) {
     both(std::string("computed_") + name, f, {uniform({3, 4}, -1, 1)});
   }
-  both("computed_attention_mask",
-       [](const Variable& v) {
-         return F::scaled_dot_product_attention(v, v, v * 2, {.mask = F::sum(v, 3).array().expand_dims(2) > 0.0});
-       },
-       {uniform({2, 2, 3, 4}, -1, 1)});
 }
 
 void connections() {
@@ -599,8 +591,8 @@ int main(int count, char** arguments) {
   g_writer = std::make_unique<testing::CaseWriter>(arguments[1], count > 2 ? std::atoi(arguments[2]) : 21,
                                                    count > 3 ? arguments[3] : "");
   const auto mode = using_config(&Config::train, false);
-  for (const auto write : {activations, mathematics, arrays, computed, connections, poolings, normalizations,
-                           in_training, losses, attentions, recurrent, whole_models})
+  for (const auto write : {activations, mathematics, arrays, connections, poolings, normalizations, in_training, losses,
+                           attentions, recurrent, whole_models})
     write();
   g_writer->print();
   return g_writer->failures() == 0 ? 0 : 1;
