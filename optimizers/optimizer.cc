@@ -475,7 +475,8 @@ bool Optimizer::is_own_snapshot(Serializer& serializer) {
                                     ", and cannot be loaded into " + name());
     return false;
   }
-  // States of all optimizers but "vhat", which Adam has with an option.
+  // Files of Chainer, and those from before there was a rule: what their optimizers keep, but "vhat", which Adam has
+  // with an option.
   constexpr const char* kStates[] = {"m", "v", "h", "msdx", "msg", "ms", "n", "g", "delta", "mem", "g2"};
   const std::vector<std::string> own(state_names().begin(), state_names().end());
   for (const auto& [path, parameter] : target().namedparams()) {
